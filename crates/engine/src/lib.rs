@@ -39,6 +39,7 @@ mod cursor;
 mod diff;
 mod engine;
 mod gate;
+mod measured;
 mod metrics;
 mod model;
 mod outcome_key;
@@ -67,6 +68,10 @@ pub use gate::{
     BLOCKED_MEMBER, Blocked, BlockedAt, FinalVerdict, Gate, GateError, Judgement, OUTPUTS_STEP,
     POLICIES_STEP, POLICY_MEMBER, PolicyOrderError, PolicyState, ProposedCall, Role, VERDICTS_STEP, attempt,
     first_installed, is_observed, is_program_step, observe_journal, was_started,
+};
+pub use measured::{
+    CallTimes, Measured, MeasuredTimes, Meter, Moment, NoMeter, RecordTimes, Span, TIME_LINE_BYTES_MAX,
+    TimedRecord, WaitTimes,
 };
 pub use metrics::Metrics;
 pub use model::Model;

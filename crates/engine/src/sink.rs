@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hence_canon::{Canonical, Digest};
 use hence_journal::Sealed;
 
-use crate::Blobs;
+use crate::{Blobs, Meter, NoMeter};
 
 /// The error of a sink that could not store something.
 pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
@@ -27,6 +27,11 @@ pub trait Sink {
 
     /// Returns the store of large values.
     fn blobs(&self) -> &dyn Blobs;
+
+    /// Returns the meter of the run's times.
+    fn meter(&self) -> &dyn Meter {
+        &NoMeter
+    }
 }
 
 impl<S: Sink + ?Sized> Sink for &mut S {
@@ -40,6 +45,10 @@ impl<S: Sink + ?Sized> Sink for &mut S {
 
     fn blobs(&self) -> &dyn Blobs {
         (**self).blobs()
+    }
+
+    fn meter(&self) -> &dyn Meter {
+        (**self).meter()
     }
 }
 

@@ -197,7 +197,7 @@ pub(crate) struct StateArgs {
     #[arg(long)]
     pub(crate) raw: bool,
     /// Print the execution state of a skill's run: inputs, vars, outputs, working memory, events, trace
-    #[arg(long, conflicts_with_all = ["at", "raw"])]
+    #[arg(long, conflicts_with = "raw")]
     pub(crate) cognition: bool,
 }
 

@@ -11,7 +11,7 @@ use hence_cognition::run::{
     Call, CallError, CallPlace, CallPurpose, EXCHANGE_KEY, EXCHANGES_KEY, Reply, named_exchange,
 };
 use hence_cognition::skill::Recovery;
-use hence_engine::{Blobs, BoundCall, BoundReply, Callees, Determinism, NoReply, SinkError};
+use hence_engine::{Blobs, BoundCall, BoundReply, Callees, Determinism, Meter, NoMeter, NoReply, SinkError};
 use hence_skills::{
     Budget, CallExecutor, CallFn, CallHistory, CallLog, CallStatus, Effect, Entry, Host, NeverStop,
     logged_usage,
@@ -42,10 +42,11 @@ pub(crate) fn pinned_capabilities(problem: &Value) -> Option<Digest> {
     problem.get("settings")?.get("capabilities")?.get("sha256")?.as_str()?.parse().ok()
 }
 
-/// The capabilities that bound steps may call, and the log of the run that is driven.
+/// The capabilities that bound steps may call, and the log and the meter of the run that is driven.
 pub(crate) struct BoundCallees {
     library: Library,
     log: Mutex<Arc<CallLog<'static>>>,
+    meter: Mutex<Arc<dyn Meter>>,
     /// The limits of the run that is driven, and what its calls used.
     budget: Mutex<(Limits, Usage)>,
     /// The run whose idempotency keys are used, where the run that is driven is a retry.
@@ -57,6 +58,7 @@ impl BoundCallees {
         Self {
             library,
             log: Mutex::new(Arc::new(CallLog::in_memory())),
+            meter: Mutex::new(Arc::new(NoMeter)),
             budget: Mutex::default(),
             root: Mutex::new(None),
         }
@@ -93,8 +95,15 @@ impl BoundCallees {
         logged_usage(&self.library, history)
     }
 
-    /// Sets the call log, the limits and what was used. Calls from here on are logged and counted.
-    pub(crate) fn start_log(&self, log: Arc<CallLog<'static>>, limits: Limits, used: Usage) {
+    /// Sets the call log, the meter, the limits and what was used. Calls from here on are logged, measured and counted.
+    pub(crate) fn start_log(
+        &self,
+        log: Arc<CallLog<'static>>,
+        meter: Arc<dyn Meter>,
+        limits: Limits,
+        used: Usage,
+    ) {
+        *self.meter.lock().unwrap_or_else(PoisonError::into_inner) = meter;
         *self.log.lock().unwrap_or_else(PoisonError::into_inner) = log;
         *self.budget.lock().unwrap_or_else(PoisonError::into_inner) = (limits, used);
     }
@@ -106,7 +115,8 @@ impl BoundCallees {
 
     /// Releases the log of the run.
     pub(crate) fn finish_log(&self) {
-        self.start_log(Arc::new(CallLog::in_memory()), Limits::default(), Usage::default());
+        let log = Arc::new(CallLog::in_memory());
+        self.start_log(log, Arc::new(NoMeter), Limits::default(), Usage::default());
     }
 
     /// Executes a call as its first attempt that has not failed yet.
@@ -124,7 +134,9 @@ impl BoundCallees {
         let budget = Budget::new(&self.library, None, &account.0);
         budget.count_used(&account.1);
         budget.count_spent(&log.history());
-        let executor = CallExecutor::new(&self.library, log, &NeverStop).with_budget(&budget);
+        let meter = self.meter.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let executor =
+            CallExecutor::new(&self.library, log, &NeverStop).with_budget(&budget).with_meter(&*meter);
         let mut call = *call;
         while log.status(&call.key()).is_some_and(|status| has_failed(&status)) {
             call.attempt += 1;

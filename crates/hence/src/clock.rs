@@ -1,8 +1,10 @@
-//! The system clock. It is read when a run is created, a review is stamped or variables are used, and nowhere else.
+//! The system clock. It is read when a run is created, a review is stamped, variables are used or something is
+//! measured, and nowhere else.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hence_canon::time::Instant;
+use hence_engine::Moment;
 use hence_state::Timestamp;
 
 use crate::code::Code;
@@ -51,6 +53,71 @@ fn second(since_1970: Option<u64>) -> Option<Timestamp> {
     let time = UNIX_EPOCH.checked_add(Duration::from_secs(since_1970?))?;
     let text = jiff::Timestamp::try_from(time).ok()?.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     Timestamp::parse(&text).ok()
+}
+
+/// A clock that measures.
+pub(crate) trait Clock: Send + Sync {
+    /// Reads the clock; `None` when it shows a time before 1970 or after 9999.
+    fn now(&self) -> Option<Moment>;
+}
+
+/// The clocks of this machine.
+pub(crate) struct SystemClock {
+    start: std::time::Instant,
+}
+
+impl SystemClock {
+    pub(crate) fn new() -> Box<dyn Clock> {
+        Box::new(Self { start: std::time::Instant::now() })
+    }
+}
+
+impl Clock for SystemClock {
+    fn now(&self) -> Option<Moment> {
+        Some(Moment { wall: wall()?, monotonic: self.start.elapsed() })
+    }
+}
+
+/// Returns the time of day, to the millisecond.
+pub(crate) fn wall() -> Option<Instant> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    second(Some(since.as_secs()))?;
+    Instant::from_millis(i64::try_from(since.as_millis()).ok()?)
+}
+
+/// A clock that stands still until a test moves it.
+#[cfg(test)]
+#[derive(Clone)]
+pub(crate) struct FakeClock(std::sync::Arc<std::sync::Mutex<Option<(i64, u64)>>>);
+
+#[cfg(test)]
+impl FakeClock {
+    pub(crate) fn at(wall_ms: i64) -> Self {
+        Self(std::sync::Arc::new(std::sync::Mutex::new(Some((wall_ms, 0)))))
+    }
+
+    pub(crate) fn broken() -> Self {
+        Self(std::sync::Arc::new(std::sync::Mutex::new(None)))
+    }
+
+    pub(crate) fn advance(&self, millis: u32) {
+        let mut now = self.0.lock().unwrap();
+        *now = now.map(|(wall, monotonic)| (wall + i64::from(millis), monotonic + u64::from(millis)));
+    }
+
+    pub(crate) fn set_back(&self, millis: i64) {
+        let mut now = self.0.lock().unwrap();
+        *now = now.map(|(wall, monotonic)| (wall - millis, monotonic));
+    }
+}
+
+#[cfg(test)]
+impl Clock for FakeClock {
+    fn now(&self) -> Option<Moment> {
+        let (wall, monotonic) = (*self.0.lock().unwrap())?;
+        let wall = Instant::from_millis(wall)?;
+        Some(Moment { wall, monotonic: Duration::from_millis(monotonic) })
+    }
 }
 
 #[cfg(test)]

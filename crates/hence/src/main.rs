@@ -24,12 +24,14 @@ mod interactive;
 mod interrupt;
 mod journal_end;
 mod kind;
+mod measured;
 mod prelude;
 mod report;
 mod sink;
 mod skills;
 mod standing;
 mod target;
+mod time_log;
 mod usage;
 
 use clap::Parser as _;

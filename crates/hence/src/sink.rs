@@ -1,24 +1,35 @@
 //! Stores the records and blobs of a run.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use hence_canon::{Canonical, Digest, Value};
 use hence_capabilities::ExchangeStore;
-use hence_engine::{Blobs, Sink, SinkError};
+use hence_engine::{Blobs, Meter, NoMeter, Sink, SinkError};
 use hence_journal::{Head, Sealed};
 use hence_store::{Durability, FileStore, RunWriter, Store, StoreError};
+
+use crate::clock::SystemClock;
+use crate::time_log::TimeLog;
 
 /// Appends records through the writer of a run, and stores large values as blobs.
 pub(crate) struct StoreSink<'a> {
     pub(crate) writer: Box<dyn RunWriter>,
     pub(crate) blobs: StoreBlobs<'a>,
     pub(crate) head: Head,
+    times: Option<Arc<TimeLog>>,
 }
 
 impl<'a> StoreSink<'a> {
     pub(crate) fn new(store: &'a dyn Store, writer: Box<dyn RunWriter>) -> Self {
         let head = writer.head();
-        Self { writer, blobs: StoreBlobs(store), head }
+        Self { writer, blobs: StoreBlobs(store), head, times: None }
+    }
+
+    /// Makes a sink that also writes the time log of the run.
+    pub(crate) fn measured(store: &'a dyn Store, mut writer: Box<dyn RunWriter>) -> (Self, Arc<TimeLog>) {
+        let times = TimeLog::open(&mut *writer, SystemClock::new());
+        (Self { times: Some(times.clone()), ..Self::new(store, writer) }, times)
     }
 }
 
@@ -26,6 +37,9 @@ impl Sink for StoreSink<'_> {
     /// Appends a record and syncs it before the run continues: a step that is reported as done survives power loss.
     fn append(&mut self, record: &Sealed) -> Result<(), SinkError> {
         self.head = self.writer.append(self.head, record.line(), Durability::Synced)?;
+        if let Some(times) = &self.times {
+            times.recorded(record);
+        }
         Ok(())
     }
 
@@ -36,6 +50,13 @@ impl Sink for StoreSink<'_> {
 
     fn blobs(&self) -> &dyn Blobs {
         &self.blobs
+    }
+
+    fn meter(&self) -> &dyn Meter {
+        match &self.times {
+            Some(times) => &**times,
+            None => &NoMeter,
+        }
     }
 }
 

@@ -65,7 +65,7 @@ pub use delta::TraceDelta;
 pub use error::ProjectError;
 pub use gate::PolicyGate;
 pub use policies::{EVENTS_MEMBER, policies_document, policy_specification, read_policies};
-pub use projection::{Projection, RecordedRun, trace_of_run};
+pub use projection::{Projection, RecordedRun, trace_of_measured_run, trace_of_run};
 pub use skill::{ACTIONS_MEMBER, CUSTOM_ACTIONS_MEMBER, TAGS_MEMBER, action_types_of_skill};
 pub use trace::{JOURNAL_MEMBER, RunLink, RunRelation};
 pub use view::Program;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hence_canon::{Lenient, Value};
 use hence_cognition::budget::Usage;
-use hence_engine::{Blobs, is_observed};
+use hence_engine::{Blobs, MeasuredTimes, Span, is_observed};
 use hence_journal::verify::{Outcome, check_chain};
 use hence_journal::{Control, Head, Header, Reader, Record, RecordIndex, read_tail};
 use hence_review::model::{Action, ActionId, ActionStep, Artifact, Residual, Trace, encode};
@@ -171,6 +171,20 @@ pub struct RecordedRun<'a> {
 /// # Errors
 /// [`ProjectError`] when the journal is broken, names another problem, or a blob is missing.
 pub fn trace_of_run(program: Program<'_>, run: &RecordedRun<'_>) -> Result<Value, ProjectError> {
+    trace_of_measured_run(program, run, &MeasuredTimes::default())
+}
+
+/// As [`trace_of_run`], with measured durations. The same run with the same logs gives the same document.
+///
+/// No gate sees measured durations: a verdict during a run must not depend on a clock.
+///
+/// # Errors
+/// As for [`trace_of_run`].
+pub fn trace_of_measured_run(
+    program: Program<'_>,
+    run: &RecordedRun<'_>,
+    times: &MeasuredTimes,
+) -> Result<Value, ProjectError> {
     let tail = read_tail(run.journal)?;
     let journal = run.journal.get(..run.journal.len() - tail.torn_bytes).unwrap_or_default();
     if let Outcome::Broken(found) = check_chain(journal, NonZeroUsize::MIN).outcome {
@@ -191,7 +205,7 @@ pub fn trace_of_run(program: Program<'_>, run: &RecordedRun<'_>) -> Result<Value
     let mut policies = PolicyLog::default();
     for chained in reader {
         let chained = chained?;
-        let delta = match &chained.record {
+        let mut delta = match &chained.record {
             Record::Header(_) => continue,
             Record::Control(control) => projection.preview_control(chained.index, control),
             Record::Step(record) => {
@@ -207,6 +221,9 @@ pub fn trace_of_run(program: Program<'_>, run: &RecordedRun<'_>) -> Result<Value
                 projection.preview_step(chained.index, &record.result)?
             }
         };
+        if let Some(span) = times.of(chained.index).and_then(|times| times.span) {
+            add_duration(&mut delta, span);
+        }
         projection.apply(delta)?;
     }
     let mut trace = projection.trace(tail.head, run.links, run.calls);
@@ -214,4 +231,18 @@ pub fn trace_of_run(program: Program<'_>, run: &RecordedRun<'_>) -> Result<Value
     let in_force = policies.in_force()?;
     trace.members.policies = in_force.specifications()?;
     Ok(in_force.with_evaluations(encode(&trace)))
+}
+
+/// The member of an action's execution that names the source of its duration.
+const DURATION_SOURCE_KEY: &str = "duration_source";
+
+/// Writes how long a step took into its last activity, unless its output says how long it took.
+fn add_duration(delta: &mut TraceDelta, span: Span) {
+    let is_activity = |action: &&mut Action| matches!(action.step, ActionStep::Activity(..));
+    let action = delta.actions.iter_mut().rev().find(is_activity);
+    let execution = action.and_then(|action| action.common.execution.as_mut());
+    if let Some(execution) = execution.filter(|execution| execution.duration_ms.is_none()) {
+        execution.duration_ms = i64::try_from(span.duration_ms).ok();
+        execution.extra = execution.extra.with(DURATION_SOURCE_KEY, "measured next to the journal");
+    }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use hence_canon::{Canonical, Object, Value, parse};
 use hence_cognition::run::{NestedRun, Prepared};
 use hence_cognition::skill::Skill;
-use hence_engine::{MemorySink, Run, Sink, SinkError};
+use hence_engine::{Measured, MemorySink, Run, Sink, SinkError};
 use hence_journal::Head;
 use hence_state::{ProblemSpec, Profile, Timestamp};
 
@@ -33,6 +33,8 @@ pub struct ChildRun {
     pub blobs: Vec<Vec<u8>>,
     /// The head of the journal.
     pub head: Head,
+    /// What was measured while the run was executed; empty when nothing was measured.
+    pub measured: Vec<Measured>,
 }
 
 /// The documents of nested skills, and the store of their runs.
@@ -122,7 +124,8 @@ impl ChildRun {
         let head = child.head();
         let MemorySink { journal, blobs } = sink;
         let blobs = blobs.into_values().collect();
-        Some(Self { id, problem: Canonical::of(&problem), skill: source, journal, blobs, head })
+        let problem = Canonical::of(&problem);
+        Some(Self { id, problem, skill: source, journal, blobs, head, measured: Vec::new() })
     }
 
     /// Returns the link by which the parent's record names the nested run.

@@ -10,7 +10,7 @@ use hence_cognition::budget::{Limits, Usage};
 use hence_cognition::run::{Capabilities, Context, RunRequest, StepOutcome, Waiting, execute};
 use hence_cognition::skill::Step;
 use hence_cognition::state::{Memory, Names};
-use hence_engine::{Blocked, Driven, Pause, RunError, Sink};
+use hence_engine::{Blocked, Driven, Measured, Meter, NoMeter, Pause, RunError, Sink};
 use hence_journal::{Durability, RecordIndex};
 
 use crate::budget::{Budget, USAGE_KEY, executed_usage, may_leave, recorded_usage};
@@ -71,6 +71,8 @@ pub struct Driver<'a> {
     pub stop: &'a dyn Stop,
     /// The store of nested runs.
     pub children: &'a dyn ChildRuns,
+    /// The meter of steps, calls and waits.
+    pub meter: &'a dyn Meter,
 }
 
 impl Driver<'_> {
@@ -111,7 +113,7 @@ impl Driver<'_> {
         }
         let (program, _) = run.parts();
         let (skill, family) = (program.progress().skill(), program.family());
-        let calls = CallExecutor::new(program.host(), self.log, self.stop);
+        let calls = CallExecutor::new(program.host(), self.log, self.stop).with_meter(self.meter);
         let budget = Budget::new(program.host(), Some(skill), &program.pinned().limits.and(limits));
         budget.count_past(program.outcomes(), &self.log.history());
         budget.count_spent(&self.log.history());
@@ -141,7 +143,7 @@ pub fn finish<'g, 'a>(
     observe: impl FnMut(&StepOutcome),
 ) -> Result<SkillRun<'g, 'a>, RunError> {
     let log = CallLog::in_memory();
-    let driver = Driver { workers, log: &log, stop: &NeverStop, children: &NoChildRuns };
+    let driver = Driver { workers, log: &log, stop: &NeverStop, children: &NoChildRuns, meter: &NoMeter };
     driver.drive(run, sink, observe)?.into_finished()
 }
 
@@ -371,7 +373,11 @@ fn execute_step(
 ) -> Executed {
     let mut worker = calls.host().worker();
     let mut logged = LoggedWorker::new(&mut *worker, calls, asking);
+    let began = calls.meter().now();
     let outcome = execute(step, memory, &mut context(&mut logged, request, lineage))?;
+    if let Some(span) = calls.meter().since(began) {
+        calls.meter().note(Measured::Step { step: step.id.clone(), span });
+    }
     let used = calls.budget().map(|budget| budget.used_by_step(&step.id)).unwrap_or_default();
     let used = if used.is_empty() { executed_usage(&outcome) } else { used };
     let is_limited = calls.budget().is_some_and(Budget::is_limited);

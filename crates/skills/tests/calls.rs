@@ -22,7 +22,7 @@ use hence_cognition::capability::{CapabilitySpec, Registry};
 use hence_cognition::run::{Call, CallError, Capabilities, Prepared, Reply};
 use hence_cognition::skill::Skill;
 use hence_engine::{
-    Blobs, Determinism, Driven, Evidence, MemorySink, NoBlobs, Pause, Run, Sink, SinkError, replay,
+    Blobs, Determinism, Driven, Evidence, MemorySink, NoBlobs, NoMeter, Pause, Run, Sink, SinkError, replay,
 };
 use hence_journal::{Durability, Sealed};
 use hence_skills::{
@@ -234,7 +234,7 @@ impl Case {
         if run.has_ended() {
             status = Some(run.state().status());
         } else {
-            let driver = Driver { workers, log: &log, stop, children: &NoChildRuns };
+            let driver = Driver { workers, log: &log, stop, children: &NoChildRuns, meter: &NoMeter };
             match driver.drive(run, &mut sink, |_| {}).unwrap() {
                 Driven::Finished(run) => status = Some(run.state().status()),
                 Driven::Paused(_, why) => pause = Some(why),
@@ -594,7 +594,7 @@ fn nothing_is_called_whose_intent_cannot_be_kept() {
     sink.append(&header).unwrap();
     let log = CallLog::new(CallHistory::default(), |_, _| Err("no space left".into()));
     let workers = NonZeroUsize::new(4).unwrap();
-    let driver = Driver { workers, log: &log, stop: &NeverStop, children: &NoChildRuns };
+    let driver = Driver { workers, log: &log, stop: &NeverStop, children: &NoChildRuns, meter: &NoMeter };
     let error = driver.drive(run, &mut sink, |_| {}).err().unwrap();
     assert_eq!(error.to_string(), "the call log could not be written: no space left");
     assert!(world.events.all().is_empty());

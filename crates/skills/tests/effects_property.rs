@@ -31,8 +31,8 @@ use hence_cognition::run::{
 use hence_cognition::schedule::FailureMode;
 use hence_cognition::skill::Skill;
 use hence_engine::{
-    Blobs, Determinism, Driven, Evidence, FinalVerdict, Gate, GateError, Judgement, MemorySink, Run, Sink,
-    SinkError, attempt, observe_journal, replay, was_started,
+    Blobs, Determinism, Driven, Evidence, FinalVerdict, Gate, GateError, Judgement, MemorySink, NoMeter, Run,
+    Sink, SinkError, attempt, observe_journal, replay, was_started,
 };
 use hence_journal::{Durability, Reader, Record, RecordIndex, Sealed};
 use hence_skills::{
@@ -441,7 +441,8 @@ impl<'a> Stage<'a> {
                 Ok(())
             });
             let workers = NonZeroUsize::new(4).unwrap();
-            let driver = Driver { workers, log: &log, stop: &stop, children: &self.children };
+            let driver =
+                Driver { workers, log: &log, stop: &stop, children: &self.children, meter: &NoMeter };
             if run.has_ended() {
                 Left::Ended(run.state().status())
             } else {

@@ -18,8 +18,8 @@ use hence_cognition::capability::{CapabilitySpec, Registry};
 use hence_cognition::run::{Call, CallError, Capabilities, Prepared, Reply};
 use hence_cognition::skill::Skill;
 use hence_engine::{
-    Blocked, Determinism, Driven, Evidence, FinalVerdict, Gate, GateError, Judgement, MemorySink, Run, Sink,
-    observe_journal, replay,
+    Blocked, Determinism, Driven, Evidence, FinalVerdict, Gate, GateError, Judgement, MemorySink, NoMeter,
+    Run, Sink, observe_journal, replay,
 };
 use hence_journal::verify::{Completeness, check_linked, check_spec};
 use hence_journal::{Reader, Record, RecordIndex};
@@ -134,7 +134,13 @@ impl Case {
     fn drive(&self, run: SkillRun<'_, '_>, sink: &mut MemorySink) -> Option<Blocked> {
         let log = CallLog::in_memory();
         let workers = NonZeroUsize::new(2).unwrap();
-        let driver = Driver { workers, log: &log, stop: &NeverStop, children: &hence_skills::NoChildRuns };
+        let driver = Driver {
+            workers,
+            log: &log,
+            stop: &NeverStop,
+            children: &hence_skills::NoChildRuns,
+            meter: &NoMeter,
+        };
         match driver.drive(run, sink, |_| {}).unwrap() {
             Driven::Finished(_) => None,
             Driven::Blocked(_, blocked) => Some(blocked),

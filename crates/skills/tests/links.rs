@@ -17,7 +17,8 @@ use hence_cognition::capability::{CapabilitySpec, Gate, OnDenied, Registry, Safe
 use hence_cognition::run::{Call, CallError, CallPurpose, Capabilities, Prepared, Reply};
 use hence_cognition::skill::Skill;
 use hence_engine::{
-    Determinism, Driven, Evidence, Mark, MemorySink, NoBlobs, OUTPUTS_STEP, Run, Sink, SinkError, replay,
+    Determinism, Driven, Evidence, Mark, MemorySink, NoBlobs, NoMeter, OUTPUTS_STEP, Run, Sink, SinkError,
+    replay,
 };
 use hence_journal::verify::{Outcome, check_chain, check_spec};
 use hence_journal::{Chained, Control, Head, Reader, Record, RecordIndex, StepRecord};
@@ -156,7 +157,7 @@ impl Case {
 
 fn drive(run: SkillRun<'_, '_>, children: &dyn ChildRuns, sink: &mut MemorySink) -> Status {
     let (workers, log) = (NonZeroUsize::new(2).unwrap(), CallLog::in_memory());
-    let driver = Driver { workers, log: &log, stop: &NeverStop, children };
+    let driver = Driver { workers, log: &log, stop: &NeverStop, children, meter: &NoMeter };
     match driver.drive(run, sink, |_| {}).unwrap() {
         Driven::Finished(run) => run.state().status(),
         Driven::Paused(_, pause) => panic!("{pause:?}"),
@@ -226,7 +227,7 @@ fn a_nested_run_that_cannot_be_kept_stops_the_parent_before_its_record() {
     sink.append(&header).unwrap();
     let log = CallLog::in_memory();
     let workers = NonZeroUsize::MIN;
-    let driver = Driver { workers, log: &log, stop: &NeverStop, children: &Full };
+    let driver = Driver { workers, log: &log, stop: &NeverStop, children: &Full, meter: &NoMeter };
     assert!(driver.drive(run, &mut sink, |_| {}).is_err());
     assert_eq!(sink.journal, header.line());
 }

@@ -116,6 +116,17 @@ impl Store for MemoryStore {
             .ok_or_else(|| StoreError::NoSuchAttachment { run: run.clone(), name: name.clone() })
     }
 
+    fn attachment_start(
+        &self,
+        run: &RunId,
+        name: &AttachmentName,
+        bytes_max: u64,
+    ) -> Result<Vec<u8>, StoreError> {
+        let mut bytes = self.attachment(run, name)?;
+        bytes.truncate(usize::try_from(bytes_max).unwrap_or(usize::MAX));
+        Ok(bytes)
+    }
+
     fn attachments(&self, run: &RunId) -> Result<Vec<AttachmentName>, StoreError> {
         self.with_run(run, |held| held.attachments.keys().cloned().collect())
     }

@@ -167,6 +167,17 @@ pub trait Store: Send + Sync {
     /// [`StoreError::NoSuchRun`], [`StoreError::NoSuchAttachment`], [`StoreError::Disk`].
     fn attachment(&self, run: &RunId, name: &AttachmentName) -> Result<Vec<u8>, StoreError>;
 
+    /// Reads the start of an attachment, at most so many bytes, however large the attachment is.
+    ///
+    /// # Errors
+    /// As for [`attachment`](Self::attachment).
+    fn attachment_start(
+        &self,
+        run: &RunId,
+        name: &AttachmentName,
+        bytes_max: u64,
+    ) -> Result<Vec<u8>, StoreError>;
+
     /// Lists the attachments of a run by name.
     ///
     /// # Errors

@@ -173,7 +173,7 @@ impl World {
         let words = split(line);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let answer = self.ask_with_input(&words, stdin);
-        let out = String::from_utf8(answer.stdout).unwrap();
+        let out = hide_times(&String::from_utf8(answer.stdout).unwrap());
         format!("$ hence {line}\n{out}{}[exit {}]\n", answer.stderr, answer.code)
     }
 
@@ -199,7 +199,7 @@ impl World {
             text.push_str(&answer.stderr);
         }
         let text = text.replace(&folder, "[WORLD]");
-        format!("{}\n[exit {}]", hide_digests(text.trim_end()), answer.code)
+        format!("{}\n[exit {}]", hide_times(&hide_digests(text.trim_end())), answer.code)
     }
 
     /// Returns the contents of the store. Locks name processes and the index is a cache, so both are left out.
@@ -291,6 +291,43 @@ fn hide_digests(text: &str) -> String {
         word.clear();
         if c != '\0' {
             out.push(c);
+        }
+    }
+    out
+}
+
+/// Replaces measured times (`2026-11-16T16:30:01.123Z`) and durations (`12 ms`) by tokens: a real clock measured them.
+fn hide_times(text: &str) -> String {
+    const DIGEST_DIGITS: usize = 64;
+    const SHAPE: &[u8] = b"dddd-dd-ddTdd:dd:dd.dddZ";
+    let is_time = |at: &[u8]| {
+        at.len() >= SHAPE.len()
+            && SHAPE.iter().zip(at).all(|(shape, found)| match shape {
+                b'd' => found.is_ascii_digit(),
+                other => found == other,
+            })
+    };
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(next) = rest.chars().next() {
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let is_word = out.ends_with(|c: char| c.is_ascii_alphanumeric());
+        if is_time(rest.as_bytes()) {
+            out.push_str("<time>");
+            rest = &rest[SHAPE.len()..];
+        } else if out.ends_with("content  sha256:") && rest.len() >= DIGEST_DIGITS {
+            // The content of a trace includes measured durations.
+            out.push_str("<digest>");
+            rest = &rest[DIGEST_DIGITS..];
+        } else if digits > 0
+            && !is_word
+            && (rest[digits..].starts_with(" ms") || out.ends_with("\"duration_ms\": "))
+        {
+            out.push_str("<n>");
+            rest = &rest[digits..];
+        } else {
+            out.push(next);
+            rest = &rest[next.len_utf8()..];
         }
     }
     out

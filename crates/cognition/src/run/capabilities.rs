@@ -51,6 +51,12 @@ pub trait Capabilities: Registry {
         None
     }
 
+    /// Says that a step of a nested run begins. `path` is that of its calls.
+    fn nested_step_begins(&mut self, _path: &Arc<str>, _step: &Arc<str>) {}
+
+    /// Says that a step of a nested run has an outcome.
+    fn nested_step_ended(&mut self, _path: &Arc<str>, _step: &Arc<str>) {}
+
     /// Receives a nested run that has ended and returns a reference to it, for the outcome of its step.
     fn nested_run_ended(&mut self, _run: &NestedRun) -> Option<Value> {
         None
@@ -303,6 +309,8 @@ pub struct NestedRun {
     pub run_id: Option<Arc<str>>,
     /// The step that runs it.
     pub step_id: Arc<str>,
+    /// The path of its calls, as in [`CallPlace::path`].
+    pub path: Arc<str>,
     /// The inputs.
     pub inputs: Object,
     /// The settled outcomes of its steps.

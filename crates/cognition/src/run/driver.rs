@@ -88,10 +88,13 @@ pub(super) fn run_in(
         made: Vec::new(),
     };
     while let Some(step) = progress.start() {
+        let path = context.path.clone();
+        context.capabilities.nested_step_begins(&path, &step.id);
         let outcome = match execute(step, &progress.state().memory, &mut context) {
             Ok(outcome) => outcome,
             Err(waiting) => return (progress.wait_for(waiting), context.made),
         };
+        context.capabilities.nested_step_ended(&path, &step.id);
         // With one worker the step that was started is the step that is due.
         if progress.settle(outcome).is_err() {
             break;

@@ -83,7 +83,7 @@ impl FailedPart {
         };
         for outcome in outcomes {
             if let Some(failure) = &outcome.failure {
-                note(outcome.step_id.to_string(), &failure.class.name(), &failure.message);
+                note(outcome.step_id.to_string(), failure.class.name(), &failure.message);
             }
             for part in outcome.failed_parts() {
                 note(format!("{}: {}", outcome.step_id, part.part), &part.class, &part.message);

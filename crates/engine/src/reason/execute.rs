@@ -7,6 +7,7 @@ use super::{Event, Reason, RecordedResult};
 use crate::blob::Blobs;
 use crate::book::Book;
 use crate::gate::{Blocked, BlockedAt, ProposedCall, attempt};
+use crate::measured::Measured;
 use crate::run::RunError;
 use crate::sink::Sink;
 use crate::step::{Attempt, CALL_MEMBER, Deed, METRICS_KEY, Step, Stopped, View, object};
@@ -22,7 +23,11 @@ impl Reason {
             return Ok(Event::Blocked(blocked));
         }
         let (started_at, finished_at) = book.next_times()?;
+        let began = sink.meter().now();
         let (input, RecordedResult { outcome, others }) = self.outcome(book, step, sink)?;
+        if let Some(span) = sink.meter().since(began) {
+            sink.meter().note(Measured::Step { step: step.name().into(), span });
+        }
         let result =
             StepResult::new(step.name(), &input, started_at, finished_at, outcome).with_others(others);
         let result = book.judge(result)?;

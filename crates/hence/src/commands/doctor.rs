@@ -11,6 +11,7 @@ use crate::commands::review::{REVIEWS, broken_reviews};
 use crate::commands::runs::status_of;
 use crate::interactive::{SCOPES, stored_run};
 use crate::kind::whole_records;
+use crate::measured::RunTimes;
 use crate::prelude::*;
 use crate::sink::StoreBlobs;
 use crate::skills;
@@ -105,6 +106,8 @@ fn examine(
     let records = records(store)?;
     let mut gravity = if records.is_empty() { gravity } else { Gravity::Damage };
     report.findings.extend(records.into_iter().map(placed));
+    // A time log proves nothing, so nothing in it is damage.
+    report.findings.extend(time_logs(store)?.into_iter().map(placed));
     let is_repair = report.runs.is_none();
     for run in leftover_logs(store)? {
         if is_repair && skills::remove_covered_log(store, &run)? {
@@ -139,6 +142,18 @@ fn wrong_snapshots(store: &FileStore) -> Result<Vec<(RunId, String)>, CliError> 
             let differs = stored_run::check_snapshot(store, &summary.run, problem);
             found.extend(differs.map(|differs| (summary.run, differs)));
         }
+    }
+    Ok(found)
+}
+
+/// Describes the time logs that hold something else than measurements of their run.
+fn time_logs(store: &FileStore) -> Result<Vec<String>, CliError> {
+    let mut found = Vec::new();
+    for RunSummary { run, .. } in store.list()? {
+        // A journal that cannot be read is reported with the records.
+        let Ok(journal) = store.journal_bytes(&run) else { continue };
+        let times = RunTimes::of_run(store, &run, &journal);
+        found.extend(times.remarks.into_iter().map(|remark| format!("run {run}: {remark}")));
     }
     Ok(found)
 }

@@ -1,9 +1,11 @@
 //! `hence log`: the records of a run, one line each.
 
+use hence_engine::RunKind;
 use hence_journal::{Chained, Control, Lines, ReadError, Record, RecordIndex};
 
 use crate::args::LogArgs;
 use crate::kind::with_blobs;
+use crate::measured::{MeasuredRow, NOT_MEASURED, RunTimes};
 use crate::prelude::*;
 use crate::standing;
 use crate::target::Journal;
@@ -17,6 +19,10 @@ pub(crate) struct LogReport {
     total: u64,
     /// The selected records.
     records: Vec<LogRow>,
+    /// The times in records of variables are those that the caller stated.
+    #[serde(skip)]
+    #[schemars(skip)]
+    kind: RunKind,
 }
 
 /// One record.
@@ -30,23 +36,32 @@ struct LogRow {
     what: String,
     /// The status of the step: `success`, `partial` (parts of it failed), `failed`, `skipped`, `degraded` or `blocked`.
     status: Option<&'static str>,
-    /// The time at which the record changed the state.
-    at: Option<String>,
+    /// The time of the record by its logical clock, which counts and does not measure.
+    logical_at: Option<String>,
+    /// The measured times; null when the record was not measured.
+    measured: Option<MeasuredRow>,
     /// The record's hash.
     hash: Option<String>,
 }
 
 impl Text for LogReport {
     fn text(&self) -> String {
-        let mut rows = vec![["INDEX", "KIND", "WHAT", "STATUS", "AT", "HASH"].map(str::to_owned)];
+        let mut rows = vec![
+            ["INDEX", "KIND", "WHAT", "STATUS", "HASH", "RECORDED (MEASURED)", "TOOK"].map(str::to_owned),
+        ];
         for record in &self.records {
             rows.push([
                 record.index.to_string(),
                 record.kind.to_owned(),
                 escape(&record.what),
                 record.status.unwrap_or("").to_owned(),
-                record.at.clone().unwrap_or_default(),
                 record.hash.as_deref().unwrap_or_default().chars().take(12).collect(),
+                match (&record.measured, &record.logical_at) {
+                    (Some(measured), _) => measured.recorded_at().to_owned(),
+                    (None, Some(at)) if self.kind == RunKind::Variables => format!("{at}, as stated"),
+                    (None, _) => NOT_MEASURED.to_owned(),
+                },
+                record.measured.as_ref().map(MeasuredRow::took).unwrap_or_default(),
             ]);
         }
         let Some(last) = self.records.last().map(|record| record.index + 1) else {
@@ -66,6 +81,8 @@ impl Text for LogReport {
 pub(super) fn run(context: &Context, args: &LogArgs) -> Result<Exit, CliError> {
     let journal = Journal::of_run(context, &args.run)?;
     let profile = journal.profile();
+    let times = RunTimes::of(&journal);
+    times.say(context, &journal.name);
     let lines = Lines::of(&journal.bytes);
     let total = lines.count().get();
     let limit = if args.limit == 0 { u64::MAX } else { args.limit as u64 };
@@ -78,9 +95,12 @@ pub(super) fn run(context: &Context, args: &LogArgs) -> Result<Exit, CliError> {
         } else {
             Chained::decode(line, &profile)
         };
-        row(&journal, index, read.map_err(|error| ReadError { index: RecordIndex::new(index), error }))
+        let row =
+            row(&journal, index, read.map_err(|error| ReadError { index: RecordIndex::new(index), error }));
+        LogRow { measured: times.row(index), ..row }
     });
-    context.print(&LogReport { run: journal.name.clone(), total, records: rows.collect() })?;
+    let records = rows.collect();
+    context.print(&LogReport { run: journal.name.clone(), total, records, kind: journal.kind })?;
     Ok(Exit::Yes)
 }
 
@@ -89,7 +109,15 @@ fn row(journal: &Journal, index: u64, read: Result<Chained, ReadError>) -> LogRo
         Ok(chained) => chained,
         Err(error) => {
             let what = error.error.to_string();
-            return LogRow { index, kind: "unreadable", what, status: None, at: None, hash: None };
+            return LogRow {
+                index,
+                kind: "unreadable",
+                what,
+                status: None,
+                logical_at: None,
+                measured: None,
+                hash: None,
+            };
         }
     };
     let (kind, what, status, at) = match &chained.record {
@@ -115,6 +143,6 @@ fn row(journal: &Journal, index: u64, read: Result<Chained, ReadError>) -> LogRo
             ("control", what, None, Some(&control.at))
         }
     };
-    let at = at.map(ToString::to_string);
-    LogRow { index, kind, what, status, at, hash: Some(chained.hash.to_string()) }
+    let (logical_at, hash) = (at.map(ToString::to_string), Some(chained.hash.to_string()));
+    LogRow { index, kind, what, status, logical_at, measured: None, hash }
 }

@@ -173,8 +173,9 @@ fn mark_run<P: Program>(
     if let Mark::Rollback { .. } = mark {
         crate::skills::roll_back(&store, &id, &mut *writer)?;
     }
-    let mut sink = StoreSink::new(&store, writer);
+    let (mut sink, times) = StoreSink::measured(&store, writer);
     let (status, record) = append_mark(&store, &id, program()?, mark, &mut sink)?;
+    times.finish();
     context.print(&PositionReport {
         run: id.as_str().to_owned(),
         done,

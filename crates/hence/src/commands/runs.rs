@@ -7,6 +7,7 @@ use hence_store::{Condition, FileStore, Lease, RunSummary, Store};
 
 use crate::args::RunsArgs;
 use crate::journal_end::last_change;
+use crate::measured::{self, NOT_MEASURED};
 use crate::prelude::*;
 use crate::skills::{LinkedTo, WaitingRow};
 use crate::standing::{self, PARTIAL};
@@ -48,8 +49,10 @@ struct RunRow {
     records: Option<u64>,
     /// Its head.
     head: Option<String>,
-    /// The time of its creation.
+    /// The time its problem states as its creation, with which its logical clock begins.
     created_at: Option<String>,
+    /// The measured time of its creation; null when it was not measured.
+    measured_at: Option<String>,
     /// The size of its journal.
     bytes: u64,
     /// The questions it waits for.
@@ -89,13 +92,13 @@ impl Text for RunsReport {
         if self.runs.is_empty() {
             return "no runs yet; `hence run PROBLEM.json` makes one".to_owned();
         }
-        let mut rows = vec![["RUN", "STATUS", "RECORDS", "CREATED", "HEAD"].map(str::to_owned)];
+        let mut rows = vec![["RUN", "STATUS", "RECORDS", "CREATED (MEASURED)", "HEAD"].map(str::to_owned)];
         for run in &self.runs {
             rows.push([
                 run.name(),
                 run.status.clone(),
                 run.records.map_or_else(|| "?".to_owned(), |records| records.to_string()),
-                run.created_at.clone().unwrap_or_default(),
+                run.measured_at.as_deref().unwrap_or(NOT_MEASURED).to_owned(),
                 run.head.as_deref().unwrap_or_default().chars().take(12).collect(),
             ]);
         }
@@ -163,6 +166,7 @@ fn row(context: &Context, store: &FileStore, summary: &RunSummary) -> RunRow {
         records: summary.head().map(|head| head.records.get()),
         head: summary.head().map(|head| head.to_string()),
         created_at,
+        measured_at: measured::created_at(store, summary),
         bytes: summary.journal_bytes,
     }
 }

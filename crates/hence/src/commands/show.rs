@@ -6,6 +6,7 @@ use hence_journal::{Chained, Lines, Record, RecordIndex};
 
 use crate::args::ShowArgs;
 use crate::exchanges::ExchangeRow;
+use crate::measured::{self, CallTimesRow, MeasuredRow, RunTimes, WaitTimesRow};
 use crate::prelude::*;
 use crate::sink::StoreBlobs;
 use crate::skills::DecisionRow;
@@ -27,6 +28,12 @@ pub(crate) struct ShowReport {
     /// The status of the step: `success`, `partial` (parts of it failed), `failed`, `skipped`, `degraded` or `blocked`. A
     /// step that failed while its run continued is recorded as `success`, with an outcome that says it failed.
     status: Option<&'static str>,
+    /// The measured times of the record; null when it was not measured.
+    measured: Option<MeasuredRow>,
+    /// The measured times of the calls of its step.
+    calls: Vec<CallTimesRow>,
+    /// The measured waits of its step for people.
+    waits: Vec<WaitTimesRow>,
     /// The approvals and rejections in it.
     decisions: Vec<DecisionRow>,
     /// What was exchanged with language models, one entry for each call.
@@ -49,9 +56,8 @@ impl Text for ShowReport {
         {
             rows.push(("status", format!("{status}, recorded as {recorded}")));
         }
-        if !rows.is_empty() {
-            text.push_str(&format!("\n\n{}", pairs(&rows)));
-        }
+        rows.extend(measured::rows(self.measured.as_ref(), &self.calls, &self.waits));
+        text.push_str(&format!("\n\n{}", pairs(&rows)));
         for exchange in &self.exchanges {
             text.push_str(&format!("\n\n{}", exchange.text()));
         }
@@ -100,7 +106,13 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> 
         _ => Vec::new(),
     };
     let lacks_exchange = exchanges.iter().any(ExchangeRow::is_missing);
+    let times = RunTimes::of(&journal);
+    times.say(context, &journal.name);
+    let (calls, waits) = times.parts(index.get());
     context.print(&ShowReport {
+        measured: times.row(index.get()),
+        calls,
+        waits,
         status,
         exchanges,
         decisions,

@@ -1,5 +1,7 @@
 //! `hence state`: the state after any record, as the fold of the journal.
 
+mod cognition;
+
 use std::sync::Arc;
 
 use hence_canon::{Canonical, JsonPointer, Object, Value};
@@ -9,7 +11,8 @@ use hence_engine::{Blobs, Engine, RunKind};
 use super::show::find_record;
 use crate::args::StateArgs;
 use crate::interactive::stored_run;
-use crate::kind::{StoredSkillRun, with_blobs};
+use crate::kind::with_blobs;
+use crate::measured::RunTimes;
 use crate::prelude::*;
 use crate::target::{self, Journal};
 
@@ -36,9 +39,11 @@ pub(super) fn run(context: &Context, args: &StateArgs) -> Result<Exit, CliError>
     }
     let journal = Journal::of_run(context, &args.run)?;
     if args.cognition {
-        let run = StoredSkillRun::require(&journal)?;
-        let state = checkpoint::save(run.read_back(&journal)?.program().execution());
-        return print_part(context, &journal, &state, &pointer);
+        let at = args.at.as_deref().map(|name| find_record(&journal, name)).transpose()?;
+        let times = RunTimes::of(&journal);
+        times.say(context, &journal.name);
+        let state = cognition::state_at(&journal, at, &times)?;
+        return print_part(context, &journal, &checkpoint::save(&state), &pointer);
     }
     let problem = journal.required_problem()?;
     let at = args.at.as_deref().map(|name| find_record(&journal, name)).transpose()?;

@@ -8,6 +8,7 @@ use hence_store::{Condition, Store as _};
 
 use crate::args::StatsArgs;
 use crate::kind::{self, Purpose, with_blobs};
+use crate::measured::{MeasuredTotals, RunTimes};
 use crate::prelude::*;
 use crate::standing;
 use crate::target::Journal;
@@ -26,6 +27,8 @@ pub(crate) struct StoreStats {
     records: u64,
     /// The size of all journals.
     journal_bytes: u64,
+    /// The measured times of all runs.
+    measured: MeasuredTotals,
 }
 
 /// Counts over a run.
@@ -35,6 +38,8 @@ pub(crate) struct RunStats {
     run: String,
     /// The size of its journal.
     journal_bytes: usize,
+    /// The number of its records.
+    records: u64,
     /// The number of executed steps.
     steps: u64,
     /// Executions by step.
@@ -43,21 +48,23 @@ pub(crate) struct RunStats {
     by_status: BTreeMap<String, u64>,
     /// Decisions by action.
     by_action: BTreeMap<String, u64>,
-    /// The time from the earliest start to the latest finish, by the run's own clock.
-    duration_ms: u64,
+    /// The measured times of the run.
+    measured: MeasuredTotals,
     /// The usage of the run, and its limits.
     usage: UsageReport,
 }
 
 impl Text for StoreStats {
     fn text(&self) -> String {
-        pairs(&[
+        let mut rows = vec![
             ("runs", self.runs.to_string()),
             ("torn", self.torn.to_string()),
             ("damaged", self.damaged.to_string()),
             ("records", self.records.to_string()),
             ("journal bytes", self.journal_bytes.to_string()),
-        ])
+        ];
+        rows.extend(self.measured.rows(self.records));
+        pairs(&rows)
     }
 }
 
@@ -75,8 +82,8 @@ impl Text for RunStats {
             ("by step", list(&self.by_step)),
             ("by status", list(&self.by_status)),
             ("decisions", list(&self.by_action)),
-            ("duration", format!("{} ms by the run's clock", self.duration_ms)),
         ];
+        rows.extend(self.measured.rows(self.records));
         rows.extend(self.usage.rows());
         pairs(&rows)
     }
@@ -90,7 +97,14 @@ pub(super) fn run(context: &Context, args: &StatsArgs) -> Result<Exit, CliError>
 }
 
 fn store_stats(context: &Context) -> Result<Exit, CliError> {
-    let summaries = context.store()?.list()?;
+    let store = context.store()?;
+    let summaries = store.list()?;
+    let mut measured = MeasuredTotals::default();
+    for summary in &summaries {
+        // A journal that cannot be read has no measured records; it is counted as damaged.
+        let journal = store.journal_bytes(&summary.run).unwrap_or_default();
+        measured.add(RunTimes::of_run(&store, &summary.run, &journal).totals());
+    }
     let count = |test: fn(&Condition) -> bool| summaries.iter().filter(|run| test(&run.condition)).count();
     context.print(&StoreStats {
         runs: summaries.len(),
@@ -98,6 +112,7 @@ fn store_stats(context: &Context) -> Result<Exit, CliError> {
         damaged: count(|condition| matches!(condition, Condition::Damaged(_))),
         records: summaries.iter().filter_map(|run| run.head()).map(|head| head.records.get()).sum(),
         journal_bytes: summaries.iter().map(|run| run.journal_bytes).sum(),
+        measured,
     })?;
     Ok(Exit::Yes)
 }
@@ -107,8 +122,11 @@ fn run_stats(context: &Context, run: &str) -> Result<Exit, CliError> {
     let (_, reader) =
         Reader::open(&journal.bytes).map_err(|error| CliError::bad_record(&journal.name, error))?;
     let mut metrics = Metrics::default();
-    let mut by_status = BTreeMap::new();
+    let times = RunTimes::of(&journal);
+    times.say(context, &journal.name);
+    let (mut by_status, mut records) = (BTreeMap::new(), 1);
     for record in reader {
+        records += 1;
         let record = record.map_err(|error| CliError::bad_record(&journal.name, error))?;
         metrics.note(&record);
         if let Record::Step(step) = &record.record {
@@ -121,11 +139,12 @@ fn run_stats(context: &Context, run: &str) -> Result<Exit, CliError> {
     context.print(&RunStats {
         run: journal.name,
         journal_bytes: journal.bytes.len(),
+        records,
         steps: metrics.steps_total,
         by_step: metrics.step_counts,
         by_status,
         by_action: metrics.control_action_counts,
-        duration_ms: metrics.trace_duration_ms,
+        measured: times.totals(),
         usage,
     })?;
     Ok(Exit::Yes)

@@ -3,7 +3,7 @@
 use hence_cognition::run::{MadeCall, describe_failures};
 use hence_cognition::state::StepStatus;
 use hence_engine::{BlockedAt, RunKind};
-use hence_journal::{Chained, Control, Record};
+use hence_journal::{Chained, Record};
 use hence_skills::{CallHistory, CallName, CallStatus, recorded_outcome};
 use hence_state::{Outcome, StepResult};
 use hence_store::{Condition, FileStore, Lease, RunId, Store as _};
@@ -12,6 +12,7 @@ use super::runs;
 use crate::args::WhyArgs;
 use crate::journal_end::last_change;
 use crate::kind::{self, Purpose};
+use crate::measured::{NOT_MEASURED, RunTimes, WaitTimesRow};
 use crate::prelude::*;
 use crate::sink::StoreBlobs;
 use crate::skills::{self, DecisionRow, ExecutedCall, WaitingRow};
@@ -33,8 +34,10 @@ pub(crate) struct WhyReport {
     says: String,
     /// The number of records.
     records: Option<u64>,
-    /// The time of its last record, by the clock of the run.
+    /// The measured time of its last record; null when it was not measured.
     since: Option<String>,
+    /// The measured questions that no record has answered.
+    asked: Vec<WaitTimesRow>,
     /// The process that holds the lease.
     held_by: Option<String>,
     /// The run that retries it, where it failed.
@@ -134,11 +137,14 @@ impl Text for WhyReport {
             ("run", format!("{} ({})", escape(&self.run), self.kind)),
             ("stands", format!("{}: {}", self.standing, escape(&self.says))),
         ];
-        if let Some(since) = &self.since {
-            let records = self.records.map(|records| format!(", {}", counted(records, "record")));
-            let records = records.unwrap_or_default();
-            rows.push(("since", format!("{since} by its record{records}")));
+        if let Some(records) = self.records {
+            let since = match &self.since {
+                Some(since) => format!("{since} (measured)"),
+                None => NOT_MEASURED.to_owned(),
+            };
+            rows.push(("since", format!("{since}, {}", counted(records, "record"))));
         }
+        rows.extend(self.asked.iter().map(WaitTimesRow::row));
         rows.extend(self.held_by.iter().map(|holder| ("held by", escape(holder))));
         rows.extend(self.retries.iter().map(|run| ("retry of", escape(run))));
         rows.extend(self.retry.iter().map(|run| ("retried", format!("as {}", escape(run)))));
@@ -183,6 +189,7 @@ fn explain(context: &Context, store: &FileStore, id: &RunId) -> Result<WhyReport
         says: String::new(),
         records: summary.head().map(|head| head.records.get()),
         since: None,
+        asked: Vec::new(),
         held_by,
         retry: skills::retry_of(store, id).map(|retry| retry.as_str().to_owned()),
         retries: skills::links(store, id).retries,
@@ -212,7 +219,11 @@ fn explain(context: &Context, store: &FileStore, id: &RunId) -> Result<WhyReport
 
 impl Looked<'_> {
     fn look(mut self, journal: &Journal, last: Option<&Chained>, status: &'static str) -> WhyReport {
-        self.report.since = last.and_then(|chained| time_of(&chained.record));
+        let times = RunTimes::of(journal);
+        times.say(self.context, &journal.name);
+        let measured = last.and_then(|chained| times.row(chained.index.get()));
+        self.report.since = measured.map(|measured| measured.recorded_at().to_owned());
+        self.report.asked = times.open_waits();
         self.report.kind = if journal.has_problem() { journal.kind.as_str() } else { "unknown" };
         if journal.has_problem() && journal.kind == RunKind::Skill {
             let records = kind::whole_records(&journal.bytes);
@@ -440,15 +451,5 @@ impl Looked<'_> {
 fn has_answer(history: &CallHistory) -> bool {
     history.calls().any(|(call, status)| {
         &*call.capability == hence_capabilities::HUMAN_ASK && matches!(status, CallStatus::Replied(_))
-    })
-}
-
-fn time_of(record: &Record) -> Option<String> {
-    Some(match record {
-        Record::Header(header) => header.created_at.to_string(),
-        Record::Step(step) => step.result.finished_at().to_string(),
-        Record::Control(Control::Complete { at, .. }) => at.to_string(),
-        Record::Control(Control::Rollback(control)) => control.at.to_string(),
-        Record::Control(Control::Loop(_) | Control::Checkpoint(_)) => return None,
     })
 }

@@ -21,6 +21,7 @@ use crate::prelude::*;
 use crate::sink::{StoreBlobs, StoreSink};
 use crate::skills::{self, WaitingRow, calls_name};
 use crate::standing::PARTIAL;
+use crate::time_log::TimeLog;
 use crate::usage::UsageReport;
 
 /// A program that a [`RunDriver`] can drive, and the capabilities it calls.
@@ -80,11 +81,12 @@ pub(crate) trait Drivable {
     ) -> Result<Self::Report, CliError>;
 }
 
-/// The driver, the call log and the stop signal of a run that is being driven.
+/// The driver, the call log, the stop signal and the time log of a run that is being driven.
 pub(crate) struct Calls<'a> {
     pub(crate) driver: &'a RunDriver<'a>,
     pub(crate) log: &'a Arc<CallLog<'static>>,
     pub(crate) stop: &'a dyn Stop,
+    pub(crate) meter: &'a Arc<TimeLog>,
 }
 
 /// Drives one stored run.
@@ -360,8 +362,11 @@ impl RunDriver<'_> {
             false => CallLog::in_memory(),
         };
         let log = Arc::new(log);
-        let mut sink = StoreSink::new(store, writer);
+        let (mut sink, times) = StoreSink::measured(store, writer);
         let journal = store.journal_bytes(id)?;
+        if matches!(start, Start::Now) {
+            times.created(&journal);
+        }
         let again =
             guard::policies_to_reinstall(id.as_str(), run.policy_state(), &journal, &StoreBlobs(store))?;
         for policies in again.iter().chain(self.options.amended) {
@@ -373,7 +378,10 @@ impl RunDriver<'_> {
             Some(interrupt) => interrupt,
             None => &hence_skills::NeverStop,
         };
-        let driven = kind.drive(run, Calls { driver: self, log: &log, stop }, &mut sink);
+        let driven = kind.drive(run, Calls { driver: self, log: &log, stop, meter: &times }, &mut sink);
+        if let Some(failure) = times.finish() {
+            self.context.say(format_args!("run {id}: not every time was measured: {failure}"));
+        }
         match driven.map_err(|error| stopped(id, error))? {
             Driven::Finished(run) => {
                 drop(log);

@@ -503,7 +503,7 @@ impl Drivable for PlannedRun {
             past.add(&links.map(|links| links.used_before()).unwrap_or_default());
             // What failed before, or was begun, is in no record.
             past.add(&callees.logged(&calls.log.history()));
-            callees.start_log(calls.log.clone(), limits.clone(), past);
+            callees.start_log(calls.log.clone(), calls.meter.clone(), limits.clone(), past);
             callees.store_exchanges_in(store.folder());
         }
         let context = calls.driver.context;

@@ -10,7 +10,7 @@ use hence_cognition::capability::TrustLevel;
 use hence_cognition::run::{Prepared, describe_failures};
 use hence_cognition::schedule::FailureMode;
 use hence_cognition::skill::{Flow, Skill, Step, Uses};
-use hence_engine::{Blobs, Driven, Evidence, Replay, ResumeError, Run, RunError, Sink, replay};
+use hence_engine::{Blobs, Driven, Evidence, Meter, Replay, ResumeError, Run, RunError, Sink, replay};
 use hence_journal::verify::{Level, Report};
 use hence_projection::Program;
 use hence_skills::{
@@ -362,7 +362,9 @@ impl Drivable for StoredSkillRun {
         let RunDriver { context, store, .. } = *calls.driver;
         self.library.store_exchanges_in(Arc::new(StoreExchanges(store.folder().to_owned())));
         let children = StoreChildren { store, nested: &self.nested, shared: self.shared_attachments() };
-        let driver = Driver { workers: WORKERS, log: calls.log, stop: calls.stop, children: &children };
+        let meter: &dyn Meter = &**calls.meter;
+        let driver =
+            Driver { workers: WORKERS, log: calls.log, stop: calls.stop, children: &children, meter };
         let watched = context.is_watched();
         let limits = calls.driver.options.limits.cloned().unwrap_or_default();
         // What was rolled back was paid for.

@@ -4,13 +4,15 @@ use hence_canon::{Object, Value, parse};
 use hence_capabilities::{HUMAN_ASK, Library, check_answer};
 use hence_cognition::approval::Stance;
 use hence_cognition::capability::{Registry as _, breach};
+use hence_engine::{Measured, Meter as _};
 use hence_skills::{Answer, CallHistory, CallLog, CallName, CallStatus, Entry, Question, RefusedAnswer};
-use hence_store::{Durability, Store as _};
+use hence_store::{Durability, RunWriter, Store as _};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{calls, library_pinned};
 use crate::args::skill::AnswerArgs;
+use crate::clock::{self, SystemClock};
 use crate::code::Code;
 use crate::context::Context;
 use crate::data::Data;
@@ -20,6 +22,7 @@ use crate::exit::Exit;
 use crate::kind::{self, DriveOptions, Purpose, StoredSkillRun};
 use crate::report::{Text, pairs};
 use crate::target::Journal;
+use crate::time_log::TimeLog;
 use crate::{bound, hint, input};
 
 /// An answer that was stored.
@@ -112,6 +115,7 @@ pub(crate) fn answer(context: &Context, args: &AnswerArgs) -> Result<Exit, CliEr
     let entry = Entry::Answer { key: call.key.clone(), answer, by };
     log.note(entry, Durability::Synced)
         .map_err(|error| CliError::new(Code::Disk, format!("the answer could not be stored: {error}")))?;
+    note_answer(&mut *opened.writer, &call);
     drop((log, opened));
     if args.resume {
         let run = kind::open(&journal, &[], Purpose::Resume(args.imported.imported()))?;
@@ -119,6 +123,15 @@ pub(crate) fn answer(context: &Context, args: &AnswerArgs) -> Result<Exit, CliEr
     }
     context.print(&report)?;
     Ok(Exit::Yes)
+}
+
+/// Notes when the answer came. An answer is stored even if its time cannot be.
+fn note_answer(writer: &mut dyn RunWriter, call: &CallName) {
+    let (log, Some(at)) = (TimeLog::open(writer, SystemClock::new()), clock::wall()) else { return };
+    // The record that takes the time in is that of the outermost step, which the key begins with.
+    let outermost = call.key.split('/').next().unwrap_or_default().replace("~1", "/").replace("~0", "~");
+    log.note(Measured::Answered { step: outermost.into(), key: call.key.clone(), at });
+    let _ = log.finish();
 }
 
 /// Finds the waiting call that a step id or a key names.

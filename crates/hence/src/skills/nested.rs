@@ -7,19 +7,23 @@ use std::sync::Arc;
 use hence_canon::{Canonical, Object, Value, parse};
 use hence_capabilities::Library;
 use hence_cognition::skill::{Skill, with_order};
-use hence_engine::SinkError;
+use hence_engine::{Measured, SinkError};
+use hence_journal::{Reader, Record};
 use hence_skills::{ChildRun, ChildRuns, NestedPin};
 use hence_store::{
-    AttachmentName, ConfinedError, Durability, FileStore, NewRun, RunId, Store, StoreError, read_confined,
+    AttachmentName, ConfinedError, Durability, FileStore, NewRun, RunId, RunWriter, Store, StoreError,
+    read_confined,
 };
 
 use super::{SkillDocument, attachment_name};
 use crate::args::skill::NestedArgs;
+use crate::clock;
 use crate::code::Code;
 use crate::error::CliError;
 use crate::hint;
 use crate::input;
 use crate::target::problem_name;
+use crate::time_log::times_name;
 
 /// The attachment that holds the skills a run may nest.
 pub(crate) const NESTED: &str = "skills.json";
@@ -204,9 +208,29 @@ impl ChildRuns for StoreChildren<'_> {
         attachments.extend(self.shared.iter().cloned());
         let new = NewRun { id: RunId::new(&child.id)?, attachments, lines: child.journal.clone() };
         match self.store.create(new) {
+            Ok(mut writer) => {
+                note_times(&mut *writer, child);
+                Ok(())
+            }
             // A process that was interrupted after this has created the same run.
-            Ok(_) | Err(StoreError::AlreadyCreated { .. }) => Ok(()),
+            Err(StoreError::AlreadyCreated { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Writes the time log of a nested run. It is not synced: power loss may undo it, and the run then is not measured.
+fn note_times(writer: &mut dyn RunWriter, child: &ChildRun) {
+    let (Some(at), false) = (clock::wall(), child.measured.is_empty()) else { return };
+    let mut lines: Vec<u8> = child.measured.iter().flat_map(Measured::line).collect();
+    let Ok((header, reader)) = Reader::open(&child.journal) else { return };
+    for chained in std::iter::once(header).chain(reader.map_while(Result::ok)) {
+        let step = match &chained.record {
+            Record::Step(step) => Some(step.result.step().clone()),
+            Record::Header(_) | Record::Control(_) => None,
+        };
+        lines.extend(Measured::Record { index: chained.index, hash: chained.hash, step, at }.line());
+    }
+    // A nested run is stored even if its times cannot be.
+    let _ = writer.side_log(&times_name()).and_then(|log| log.append(&lines, Durability::Buffered));
 }

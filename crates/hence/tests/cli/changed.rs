@@ -270,6 +270,8 @@ fn a_missing_or_altered_blob_is_named() {
       "step_index": 1,
       "type": "step"
     }
+
+    measured  <time> to <time>, <n> ms
     --- stderr
     error[E0208]: blob <digest> could not be read: blob <digest> is damaged: its 2 bytes have the digest <digest>
     hint: `hence doctor` lists what is missing; import the bundle again to restore it; `hence explain E0208` says more

@@ -9,27 +9,27 @@ use hence_testkit::cli::{World, problem};
 fn the_log_lists_records() {
     let world = World::with_run("refund-42");
     assert_snapshot!(world.cli(&["log", "refund-42"]), @r"
-    INDEX  KIND     WHAT             STATUS   AT                    HASH
-    0      header   strict                    2026-02-02T00:00:00Z  <digest>
-    1      step     Normalize        success  2026-02-02T00:00:01Z  <digest>
-    2      step     Decompose        success  2026-02-02T00:00:02Z  <digest>
-    3      step     AcquireEvidence  success  2026-02-02T00:00:03Z  <digest>
-    4      step     Compute          success  2026-02-02T00:00:04Z  <digest>
-    5      step     Verify           success  2026-02-02T00:00:05Z  <digest>
-    6      control  loop 1: repeat                                  <digest>
-    7      step     AcquireEvidence  success  2026-02-02T00:00:06Z  <digest>
-    8      step     Compute          success  2026-02-02T00:00:07Z  <digest>
-    9      step     Verify           success  2026-02-02T00:00:08Z  <digest>
-    10     control  loop 2: stop                                    <digest>
-    11     step     Synthesize       success  2026-02-02T00:00:09Z  <digest>
-    12     step     Audit            success  2026-02-02T00:00:10Z  <digest>
-    13     control  complete                  2026-02-02T00:00:11Z  <digest>
+    INDEX  KIND     WHAT             STATUS   HASH          RECORDED (MEASURED)       TOOK
+    0      header   strict                    <digest>  <time>
+    1      step     Normalize        success  <digest>  <time>  <n> ms
+    2      step     Decompose        success  <digest>  <time>  <n> ms
+    3      step     AcquireEvidence  success  <digest>  <time>  <n> ms
+    4      step     Compute          success  <digest>  <time>  <n> ms
+    5      step     Verify           success  <digest>  <time>  <n> ms
+    6      control  loop 1: repeat            <digest>  <time>
+    7      step     AcquireEvidence  success  <digest>  <time>  <n> ms
+    8      step     Compute          success  <digest>  <time>  <n> ms
+    9      step     Verify           success  <digest>  <time>  <n> ms
+    10     control  loop 2: stop              <digest>  <time>
+    11     step     Synthesize       success  <digest>  <time>  <n> ms
+    12     step     Audit            success  <digest>  <time>  <n> ms
+    13     control  complete                  <digest>  <time>
     [exit 0]
     ");
     assert_snapshot!(world.cli(&["log", "refund-42", "--from", "3", "--limit", "2"]), @r"
-    INDEX  KIND  WHAT             STATUS   AT                    HASH
-    3      step  AcquireEvidence  success  2026-02-02T00:00:03Z  <digest>
-    4      step  Compute          success  2026-02-02T00:00:04Z  <digest>
+    INDEX  KIND  WHAT             STATUS   HASH          RECORDED (MEASURED)       TOOK
+    3      step  AcquireEvidence  success  <digest>  <time>  <n> ms
+    4      step  Compute          success  <digest>  <time>  <n> ms
     9 more; --from 5 continues, --limit 0 shows all
     [exit 0]
     ");
@@ -43,7 +43,14 @@ fn the_log_lists_records() {
           "kind": "step",
           "what": "Audit",
           "status": "success",
-          "at": "2026-02-02T00:00:10Z",
+          "logical_at": "2026-02-02T00:00:10Z",
+          "measured": {
+            "recorded_at": "<time>",
+            "started_at": "<time>",
+            "ended_at": "<time>",
+            "duration_ms": <n>,
+            "elsewhere": false
+          },
           "hash": "<digest>"
         },
         {
@@ -51,7 +58,14 @@ fn the_log_lists_records() {
           "kind": "control",
           "what": "complete",
           "status": null,
-          "at": "2026-02-02T00:00:11Z",
+          "logical_at": "2026-02-02T00:00:11Z",
+          "measured": {
+            "recorded_at": "<time>",
+            "started_at": null,
+            "ended_at": null,
+            "duration_ms": null,
+            "elsewhere": false
+          },
           "hash": "<digest>"
         }
       ]
@@ -72,13 +86,15 @@ fn a_damaged_record_hides_nothing_but_itself() {
     lines[2] = b"{}\n".to_vec();
     world.set_journal("refund-42", lines.concat());
     assert_snapshot!(world.cli(&["log", "refund-42", "--limit", "5"]), @r"
-    INDEX  KIND        WHAT                                                         STATUS   AT                    HASH
-    0      header      strict                                                                2026-02-02T00:00:00Z  <digest>
-    1      step        Normalize                                                    success  2026-02-02T00:00:01Z  <digest>
-    2      unreadable  not a record: missing_field:type, missing_field:record_hash
-    3      step        AcquireEvidence                                              success  2026-02-02T00:00:03Z  <digest>
-    4      step        Compute                                                      success  2026-02-02T00:00:04Z  <digest>
+    INDEX  KIND        WHAT                                                         STATUS   HASH          RECORDED (MEASURED)       TOOK
+    0      header      strict                                                                <digest>  <time>
+    1      step        Normalize                                                    success  <digest>  <time>  <n> ms
+    2      unreadable  not a record: missing_field:type, missing_field:record_hash                         not measured
+    3      step        AcquireEvidence                                              success  <digest>  <time>  <n> ms
+    4      step        Compute                                                      success  <digest>  <time>  <n> ms
     9 more; --from 5 continues, --limit 0 shows all
+    --- stderr
+    run refund-42: 1 line of times.ndjson ignored: not a measurement of a record that this journal has
     [exit 0]
     ");
     world.set_journal("refund-42", [lines[0].clone(), b"not JSON\n".to_vec()].concat());
@@ -111,6 +127,8 @@ fn a_record_is_shown_by_index_or_step() {
       },
       "type": "control"
     }
+
+    measured  recorded <time>
     [exit 0]
     "#);
     let by_name = world.ask(&["show", "refund-42", "Verify", "--json"]).json();
@@ -319,6 +337,8 @@ fn stats_counts_the_store_or_one_run() {
     damaged        0
     records        14
     journal bytes  9571
+    measured       <time> to <time>, 14 of 14 records
+    took           <n> ms in 10 steps
     [exit 0]
     ");
     assert_snapshot!(world.cli(&["stats", "--json"]), @r#"
@@ -327,7 +347,19 @@ fn stats_counts_the_store_or_one_run() {
       "torn": 0,
       "damaged": 0,
       "records": 14,
-      "journal_bytes": 9571
+      "journal_bytes": 9571,
+      "measured": {
+        "records": 14,
+        "first_at": "<time>",
+        "last_at": "<time>",
+        "steps_ms": 0,
+        "steps": 10,
+        "calls_ms": 0,
+        "calls": 0,
+        "waits_ms": 0,
+        "waits": 0,
+        "elsewhere": false
+      }
     }
     [exit 0]
     "#);
@@ -338,13 +370,15 @@ fn stats_counts_the_store_or_one_run() {
     by step        AcquireEvidence 2, Audit 1, Compute 2, Decompose 1, Normalize 1, Synthesize 1, Verify 2
     by status      success 10
     decisions      complete 1, repeat 1, stop 1
-    duration       10000 ms by the run's clock
+    measured       <time> to <time>, 14 of 14 records
+    took           <n> ms in 10 steps
     [exit 0]
     ");
     assert_snapshot!(world.cli(&["stats", "refund-42", "--json"]), @r#"
     {
       "run": "refund-42",
       "journal_bytes": 9571,
+      "records": 14,
       "steps": 10,
       "by_step": {
         "AcquireEvidence": 2,
@@ -363,7 +397,18 @@ fn stats_counts_the_store_or_one_run() {
         "repeat": 1,
         "stop": 1
       },
-      "duration_ms": 10000,
+      "measured": {
+        "records": 14,
+        "first_at": "<time>",
+        "last_at": "<time>",
+        "steps_ms": 0,
+        "steps": 10,
+        "calls_ms": 0,
+        "calls": 0,
+        "waits_ms": 0,
+        "waits": 0,
+        "elsewhere": false
+      },
       "usage": {
         "calls": 0,
         "tokens_in": 0,

@@ -61,6 +61,7 @@ mod shipped_policies;
 mod skill;
 mod store;
 mod strange_ids;
+mod times;
 mod trace;
 mod trace_change;
 mod trace_examples;

@@ -59,17 +59,18 @@ fn a_waiting_run_shows_its_question_and_how_to_answer() {
     record   .hence/runs/r/trace.ndjson
     [exit 3]
     "#);
-    assert_snapshot!(world.cli(&["why", "r"]), @r#"
+    assert_snapshot!(world.cli(&["why", "r"]), @r"
     run      r (skill)
     stands   waiting: it waits for an answer
-    since    2026-02-02T00:00:01Z by its record, 2 records
+    since    <time> (measured), 2 records
+    asked    approve/0.0/call/human.ask/1: asked <time>
     waits    approve (ada): Refund?
     context  6
     answer   hence answer r approve --value yes
     answer   hence answer r approve --value no
     next     hence resume r
     [exit 0]
-    "#);
+    ");
     let rows = json(&world, &["runs", "--waiting"]);
     assert_eq!((&rows["total"], &rows["runs"][0]["status"]), (&1.into(), &"waiting".into()));
     assert_eq!(rows["runs"][0]["waiting"][0]["commands"][0], "hence answer r approve --value yes");

@@ -19,8 +19,8 @@ fn a_problem_gives_an_answer_and_names_its_journal() {
     [exit 0]
     ");
     assert_snapshot!(world.cli(&["runs"]), @r"
-    RUN        STATUS     RECORDS  CREATED               HEAD
-    refund-42  completed  14       2026-02-02T00:00:00Z  <digest>
+    RUN        STATUS     RECORDS  CREATED (MEASURED)        HEAD
+    refund-42  completed  14       <time>  <digest>
     [exit 0]
     ");
 }
@@ -68,6 +68,7 @@ fn json_contains_the_same_report() {
           "records": 14,
           "head": "<digest>:14",
           "created_at": "2026-02-02T00:00:00Z",
+          "measured_at": "<time>",
           "bytes": 9571,
           "waiting": [],
           "parent": null,
@@ -250,8 +251,8 @@ fn the_compat_profile_runs_replays_and_verifies() {
     [exit 0]
     ");
     assert_snapshot!(world.cli(&["runs"]), @r"
-    RUN        STATUS     RECORDS  CREATED               HEAD
-    refund-42  completed  8        2026-02-02T00:00:00Z  <digest>
+    RUN        STATUS     RECORDS  CREATED (MEASURED)        HEAD
+    refund-42  completed  8        <time>  <digest>
     [exit 0]
     ");
     for command in ["verify", "replay", "log", "state", "resume"] {
@@ -294,8 +295,8 @@ fn a_failed_run_is_a_finding_with_a_journal() {
     [exit 1]
     ");
     assert_snapshot!(world.cli(&["runs"]), @r"
-    RUN        STATUS  RECORDS  CREATED               HEAD
-    refund-42  failed  7        2026-02-02T00:00:00Z  <digest>
+    RUN        STATUS  RECORDS  CREATED (MEASURED)        HEAD
+    refund-42  failed  7        <time>  <digest>
     [exit 0]
     ");
     assert_eq!(world.ask(&["verify", "refund-42"]).code, 0);
@@ -308,8 +309,8 @@ fn an_interrupted_run_resumes_to_the_same_bytes() {
     let half = first_lines(&whole, 7);
     world.set_journal("refund-42", &half);
     assert_snapshot!(world.cli(&["runs"]), @r"
-    RUN        STATUS      RECORDS  CREATED               HEAD
-    refund-42  unfinished  7        2026-02-02T00:00:00Z  <digest>
+    RUN        STATUS      RECORDS  CREATED (MEASURED)        HEAD
+    refund-42  unfinished  7        <time>  <digest>
     [exit 0]
     ");
     assert_snapshot!(world.cli(&["resume", "refund-42"]), @r"

@@ -280,8 +280,8 @@ fn the_doctor_names_damage_and_does_not_touch_it() {
     [exit 4]
     ");
     assert_snapshot!(world.cli(&["runs"]), @r"
-    RUN        STATUS   RECORDS  CREATED               HEAD
-    refund-42  damaged  ?        2026-02-02T00:00:00Z
+    RUN        STATUS   RECORDS  CREATED (MEASURED)        HEAD
+    refund-42  damaged  ?        <time>
     [exit 0]
     ");
     assert_snapshot!(world.cli(&["stats"]), @r"
@@ -290,6 +290,8 @@ fn the_doctor_names_damage_and_does_not_touch_it() {
     damaged        1
     records        0
     journal bytes  9584
+    measured       <time> to <time>, 14 of 0 records
+    took           <n> ms in 10 steps
     [exit 0]
     ");
 }

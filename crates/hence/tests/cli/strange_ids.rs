@@ -96,8 +96,8 @@ fn a_hint_can_be_typed_as_it_is_printed() {
     [exit 0]
     ");
     assert_snapshot!(world.cli(&["runs"]), @r"
-    RUN          STATUS     RECORDS  CREATED               HEAD
-    line\nbreak  completed  14       2026-02-02T00:00:00Z  <digest>
+    RUN          STATUS     RECORDS  CREATED (MEASURED)        HEAD
+    line\nbreak  completed  14       <time>  <digest>
     [exit 0]
     ");
     world.run_problem(&problem("refund 42"));

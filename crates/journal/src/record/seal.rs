@@ -1,5 +1,7 @@
 //! Sealing a record: from a record to its line, with its hash.
 
+use std::sync::Arc;
+
 use hence_canon::{Digest, ObjectWriter};
 use hence_state::ProfileName;
 
@@ -19,12 +21,18 @@ const CONTROL_ROOM: usize = 512;
 pub struct Sealed {
     line: Vec<u8>,
     head: Head,
+    step: Option<Arc<str>>,
 }
 
 impl Sealed {
     /// Returns the bytes to append.
     pub fn line(&self) -> &[u8] {
         &self.line
+    }
+
+    /// Returns the step whose result the record is.
+    pub fn step(&self) -> Option<&Arc<str>> {
+        self.step.as_ref()
     }
 
     /// Returns the head of the journal after the line is appended.
@@ -43,7 +51,11 @@ impl Record {
             Self::Step(step) => step.write(prev_hash, index),
             Self::Control(control) => control.write(prev_hash, index),
         };
-        seal(writer, index)
+        let step = match self {
+            Self::Step(step) => Some(step.result.step().clone()),
+            Self::Header(_) | Self::Control(_) => None,
+        };
+        Sealed { step, ..seal(writer, index) }
     }
 }
 
@@ -59,7 +71,7 @@ fn seal(writer: ObjectWriter<'_>, index: RecordIndex) -> Sealed {
         behind.rotate_left(end - place);
     }
     line.push(b'\n');
-    Sealed { line, head: Head { hash, records: RecordCount::new(index.get() + 1) } }
+    Sealed { line, head: Head { hash, records: RecordCount::new(index.get() + 1) }, step: None }
 }
 
 /// Starts a record with capacity for so many bytes; the hash and the line feed are added later.

@@ -1,5 +1,6 @@
 //! Executes calls: replays a logged reply, logs an intent before effects, logs the reply after.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hence_canon::{Float, Value};
@@ -9,7 +10,7 @@ use hence_cognition::run::{
     Call, CallError, Capabilities, Invocation, NestedRun, PlannedCall, Reply, Task, one_by_one,
 };
 use hence_cognition::skill::{Recovery, Skill, Step, Uses};
-use hence_engine::SinkError;
+use hence_engine::{CallTimes, Measured, Meter, Moment, NoMeter, SinkError};
 use hence_journal::Durability;
 
 use super::entry::{CallName, Entry, Intent, Question, QuestionKind};
@@ -33,6 +34,9 @@ pub struct CallExecutor<'a> {
     outside: Outside,
     nesting: Option<Nesting<'a>>,
     budget: Option<&'a Budget<'a>>,
+    meter: &'a dyn Meter,
+    /// What was measured of nested runs that have not ended, by the path of their calls.
+    nested: Mutex<BTreeMap<Arc<str>, Vec<Measured>>>,
     /// The first line or nested run that could not be stored. Nothing is called after it.
     failure: Mutex<Option<SinkError>>,
 }
@@ -84,6 +88,8 @@ impl<'a> CallExecutor<'a> {
             outside: Outside::Open,
             nesting: None,
             budget: None,
+            meter: &NoMeter,
+            nested: Mutex::default(),
             failure: Mutex::new(None),
         }
     }
@@ -92,6 +98,43 @@ impl<'a> CallExecutor<'a> {
     #[must_use]
     pub fn with_budget(self, budget: &'a Budget<'a>) -> Self {
         Self { budget: Some(budget), ..self }
+    }
+
+    /// Measures calls, waits and steps.
+    #[must_use]
+    pub fn with_meter(self, meter: &'a dyn Meter) -> Self {
+        Self { meter, ..self }
+    }
+
+    pub(crate) fn meter(&self) -> &'a dyn Meter {
+        self.meter
+    }
+
+    /// Makes a call and notes how long it took: for the run, and for the nested run that made it.
+    fn make_timed(&self, call: &Call<'_>, make: &mut CallFn<'_>) -> Result<Reply, CallError> {
+        let began = self.meter.now();
+        let reply = make(call);
+        let Some(span) = self.meter.since(began) else { return reply };
+        let times = CallTimes { key: call.key().into(), capability: call.capability.clone(), span };
+        let path = &call.place.path;
+        if !path.is_empty() {
+            let measured = Measured::Call { step: call.step_id.clone(), call: times.clone() };
+            self.note_nested(path, measured);
+        }
+        self.meter.note(Measured::Call { step: outermost_step(call), call: times });
+        reply
+    }
+
+    fn note_nested(&self, path: &Arc<str>, measured: Measured) {
+        let mut nested = self.nested.lock().unwrap_or_else(PoisonError::into_inner);
+        nested.entry(path.clone()).or_default().push(measured);
+    }
+
+    fn note_question(&self, call: &Call<'_>) {
+        if let Some(now) = self.meter.now() {
+            let step = outermost_step(call);
+            self.meter.note(Measured::Asked { step, key: call.key().into(), at: now.wall });
+        }
     }
 
     /// Returns the budget, if there is one.
@@ -199,6 +242,7 @@ impl<'a> CallExecutor<'a> {
         gate: Option<&CallGate>,
         make: &mut CallFn<'_>,
     ) -> Result<CallResult, SinkError> {
+        let make: &mut CallFn<'_> = &mut |call| self.make_timed(call, make);
         let now = |reply| CallResult { reply, source: ReplySource::Call };
         let stopping = || now(Err(CallError::Waiting("the run is to stop".into())));
         let effect = self.host.effect(call.capability);
@@ -251,6 +295,7 @@ impl<'a> CallExecutor<'a> {
         call: &Call<'_>,
         make: &mut CallFn<'_>,
     ) -> Result<Result<Reply, CallError>, SinkError> {
+        let make: &mut CallFn<'_> = &mut |call| self.make_timed(call, make);
         self.recover_as(call, CallName::of(call), make)
     }
 
@@ -336,6 +381,9 @@ impl<'a> CallExecutor<'a> {
         if let Some(spent) = spent {
             self.log.note(Entry::Spent(spent), Durability::Buffered)?;
         }
+        if matches!(reply, Err(CallError::Waiting(_))) {
+            self.note_question(call);
+        }
         Ok(reply)
     }
 
@@ -404,6 +452,7 @@ impl<'a> CallExecutor<'a> {
         let waiting = undecided(call, reason.as_deref());
         let question = Question { kind: QuestionKind::Undecided, input: call.input.clone(), reason };
         self.log.note(Entry::Question { call: name, question }, Durability::Synced)?;
+        self.note_question(call);
         Ok(Err(waiting))
     }
 
@@ -436,6 +485,15 @@ fn not_held(error: CallError) -> CallError {
     }
 }
 
+/// Returns the step of the outermost run that makes a call: the first part of its path, or the step itself. The record
+/// of the call is that of this step.
+fn outermost_step(call: &Call<'_>) -> Arc<str> {
+    match call.place.path.split_once('/') {
+        Some((step, _)) => step.replace("~1", "/").replace("~0", "~").into(),
+        None => call.step_id.clone(),
+    }
+}
+
 fn undecided(call: &Call<'_>, reason: Option<&str>) -> CallError {
     let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
     CallError::Waiting(format!("nobody knows whether `{}` happened{reason}", call.capability).into())
@@ -451,6 +509,8 @@ pub(crate) struct LoggedWorker<'a> {
     last: ReplySource,
     /// The calls that are made side by side next.
     planned: Vec<PlannedCall>,
+    /// The steps of nested runs that are being executed, by path.
+    began: BTreeMap<Arc<str>, Moment>,
 }
 
 impl<'a> LoggedWorker<'a> {
@@ -459,7 +519,7 @@ impl<'a> LoggedWorker<'a> {
         executor: &'a CallExecutor<'a>,
         gate: Option<&'a CallGate>,
     ) -> Self {
-        Self { worker, executor, gate, last: ReplySource::Call, planned: Vec::new() }
+        Self { worker, executor, gate, last: ReplySource::Call, planned: Vec::new(), began: BTreeMap::new() }
     }
 }
 
@@ -537,11 +597,25 @@ impl Capabilities for LoggedWorker<'_> {
         self.executor.log.exchange(&call.key())
     }
 
+    fn nested_step_begins(&mut self, path: &Arc<str>, _: &Arc<str>) {
+        if let Some(now) = self.executor.meter.now() {
+            self.began.insert(path.clone(), now);
+        }
+    }
+
+    fn nested_step_ended(&mut self, path: &Arc<str>, step: &Arc<str>) {
+        if let Some(span) = self.executor.meter.since(self.began.remove(path)) {
+            self.executor.note_nested(path, Measured::Step { step: step.clone(), span });
+        }
+    }
+
     fn nested_run_ended(&mut self, run: &NestedRun) -> Option<Value> {
         let executor = self.executor;
+        let measured = executor.nested.lock().unwrap_or_else(PoisonError::into_inner).remove(&run.path);
         let Nesting { children, family, .. } = executor.nesting.as_ref()?;
         let source = children.source(&run.skill_id)?;
         let child = ChildRun::of(run, source, family, executor.host)?;
+        let child = ChildRun { measured: measured.unwrap_or_default(), ..child };
         // The replies from which the nested run follows must not be lost before it.
         let stored = executor.log.sync().and_then(|()| children.store(&child));
         if let Err(error) = stored {

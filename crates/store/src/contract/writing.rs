@@ -155,6 +155,8 @@ pub(super) fn lines_of_a_side_log_stay_in_order(place: &dyn Place) {
     log.append(b"one\n", Durability::Buffered).expect("a line");
     log.append(b"two\nthree\n", Durability::Synced).expect("two lines");
     assert_eq!(store.attachment(&run_id("r"), &calls).expect("readable"), b"one\ntwo\nthree\n");
+    assert_eq!(store.attachment_start(&run_id("r"), &calls, 5).expect("readable"), b"one\nt");
+    assert_eq!(store.attachment_start(&run_id("r"), &calls, 99).expect("readable"), b"one\ntwo\nthree\n");
     drop(writer);
     let held = store.open(&run_id("r")).expect_err("the lease lasts as long as the log");
     assert!(matches!(held, StoreError::Leased { .. }), "{held}");

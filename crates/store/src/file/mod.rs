@@ -171,7 +171,16 @@ impl Store for FileStore {
     }
 
     fn attachment(&self, run: &RunId, name: &AttachmentName) -> Result<Vec<u8>, StoreError> {
-        self.read_attachment(run, name)
+        self.read_attachment(run, name, u64::MAX)
+    }
+
+    fn attachment_start(
+        &self,
+        run: &RunId,
+        name: &AttachmentName,
+        bytes_max: u64,
+    ) -> Result<Vec<u8>, StoreError> {
+        self.read_attachment(run, name, bytes_max)
     }
 
     fn attachments(&self, run: &RunId) -> Result<Vec<AttachmentName>, StoreError> {

@@ -42,8 +42,14 @@ impl FileStore {
         }
     }
 
-    pub(super) fn read_attachment(&self, run: &RunId, name: &AttachmentName) -> Result<Vec<u8>, StoreError> {
-        match self.disk.read(&self.existing(run)?.attachment(name)) {
+    pub(super) fn read_attachment(
+        &self,
+        run: &RunId,
+        name: &AttachmentName,
+        bytes_max: u64,
+    ) -> Result<Vec<u8>, StoreError> {
+        let file = self.disk.open(&self.existing(run)?.attachment(name), Access::Read);
+        match file.and_then(|file| file.read_range(0, file.stamp()?.bytes.min(bytes_max))) {
             Err(error) if error.kind == DiskErrorKind::Missing => {
                 Err(StoreError::NoSuchAttachment { run: run.clone(), name: name.clone() })
             }

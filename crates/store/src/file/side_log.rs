@@ -46,7 +46,7 @@ impl FileSideLog {
     ) -> Result<Self, StoreError> {
         let file = disk.open(&folder.attachment(name), Access::WriteOrCreate)?;
         let found = file.stamp()?.bytes;
-        let whole = whole_lines(&file.read_range(0, found)?) as u64;
+        let whole = end_of_last_line(&file, found)?;
         if whole < found {
             file.truncate(whole)?;
         }
@@ -99,6 +99,23 @@ impl SideLog for FileSideLog {
             Durability::Synced => self.sync(end),
         }
     }
+}
+
+/// The bytes at the end of a log that are searched at once.
+const TAIL_BYTES: u64 = 64 * 1024;
+
+/// Returns where the last whole line of a log ends. Only the end of the log is read, however long the log is.
+fn end_of_last_line(file: &OpenFile, length: u64) -> Result<u64, DiskError> {
+    let mut end = length;
+    while end > 0 {
+        let start = end.saturating_sub(TAIL_BYTES);
+        let whole = whole_lines(&file.read_range(start, end)?) as u64;
+        if whole > 0 {
+            return Ok(start + whole);
+        }
+        end = start;
+    }
+    Ok(0)
 }
 
 /// Takes a lock. No code panics while holding it, so the data of a poisoned lock is sound.

@@ -14,6 +14,7 @@ use crate::bundle::{
 };
 use crate::input;
 use crate::prelude::*;
+use crate::time_log::{TIMES, TIMES_ELSEWHERE, times_elsewhere_name};
 
 /// An imported bundle.
 #[derive(Serialize, JsonSchema)]
@@ -79,7 +80,10 @@ fn add_run(store: &FileStore, id: RunId, contents: Contents) -> Result<bool, Cli
     // Large values come first: a run must not exist without the blobs its records refer to. If the run already exists,
     // the comparison comes first: a refused bundle changes nothing.
     attachments.retain(|(name, _)| !is_local(name));
+    let times = take_times(&mut attachments);
     if !is_there {
+        // Other processes measured these times, perhaps of another clock. They are never taken for times of this store.
+        attachments.extend((!times.is_empty()).then(|| (times_elsewhere_name(), times)));
         put_blobs()?;
         let mark = AttachmentName::new(IMPORTED).expect("the name is plain");
         attachments.push((mark, format!("{FORMAT}\n").into_bytes()));
@@ -96,6 +100,24 @@ fn add_run(store: &FileStore, id: RunId, contents: Contents) -> Result<bool, Cli
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Takes the time logs out of the attachments of a bundle. They are measurements, not part of what the run is.
+fn take_times(attachments: &mut Vec<(AttachmentName, Vec<u8>)>) -> Vec<u8> {
+    let is_times = |name: &AttachmentName| [TIMES_ELSEWHERE, TIMES].contains(&name.as_str());
+    let (mut logs, others): (Vec<_>, Vec<_>) =
+        std::mem::take(attachments).into_iter().partition(|(name, _)| is_times(name));
+    *attachments = others;
+    // What was measured before the exporting store had the run comes first.
+    logs.sort_by_key(|(name, _)| name.as_str() == TIMES);
+    let mut lines = Vec::new();
+    for (_, log) in logs {
+        lines.extend(log);
+        if lines.last().is_some_and(|last| *last != b'\n') {
+            lines.push(b'\n');
+        }
+    }
+    lines
 }
 
 /// Checks that every large value the journal refers to is in the bundle, or else in the store, which is then returned.

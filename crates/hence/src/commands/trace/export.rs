@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
 use hence_canon::{Value, parse};
-use hence_projection::{ProjectError, RecordedRun, trace_of_run};
+use hence_projection::{ProjectError, RecordedRun, trace_of_measured_run};
 use hence_review::export::{in_toto_statement, otlp_json, prov_json};
 use hence_review::lineage::Lineage;
 use hence_review::{ContentHash, wire};
@@ -13,6 +13,7 @@ use hence_skills::CallHistory;
 use super::document::Document;
 use crate::args::{TraceExportArgs, TraceForm};
 use crate::kind::{self, Purpose};
+use crate::measured::RunTimes;
 use crate::prelude::*;
 use crate::target::Journal;
 
@@ -109,10 +110,13 @@ pub(crate) fn exported(context: &Context, run: &str) -> Result<(String, Value), 
     let journal = Journal::of_target(context, run)?;
     let problem = journal.required_problem()?;
     let calls = call_history(&journal)?;
+    let times = RunTimes::of(&journal);
+    times.say(context, &journal.name);
     let run = kind::open(&journal, &[], Purpose::Read)?;
     let trace = kind::with_blobs(&journal, |blobs| {
         let (journal, calls) = (&*journal.bytes, calls.as_ref());
-        trace_of_run(run.projection(), &RecordedRun { journal, problem, blobs, links: &[], calls })
+        let recorded = RecordedRun { journal, problem, blobs, links: &[], calls };
+        trace_of_measured_run(run.projection(), &recorded, &times.times)
     });
     let trace = trace.map_err(|error| refused(&journal.name, error))?;
     Ok((journal.name, trace))

@@ -1,0 +1,371 @@
+//! The measured times of a run, as views show them.
+
+use hence_canon::time::Instant;
+use hence_engine::{CallTimes, Measured, MeasuredTimes, RecordTimes, Span, TimedRecord, WaitTimes};
+use hence_journal::{Chained, Control, Lines, Record, RecordIndex};
+use hence_store::{AttachmentName, FileStore, RunId, RunSummary, Store as _, StoreError};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::escape::escape;
+use crate::target::Journal;
+use crate::time_log::{times_elsewhere_name, times_name};
+
+/// The bytes of a time log that are read. A run of 100 000 steps has fewer.
+const TIMES_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// The text for a time that was not measured.
+pub(crate) const NOT_MEASURED: &str = "not measured";
+
+/// The maximum number of calls that a text shows.
+const CALLS_SHOWN_MAX: usize = 10;
+
+/// The measured times of a run, and what is wrong with its time log.
+#[derive(Default)]
+pub(crate) struct RunTimes {
+    pub(crate) times: MeasuredTimes,
+    /// What is wrong, in a sentence. Nothing else depends on a time log.
+    pub(crate) remarks: Vec<String>,
+}
+
+/// The measured times of a record. They are kept next to the journal; no hash covers them.
+#[derive(Serialize, JsonSchema, Clone)]
+pub(crate) struct MeasuredRow {
+    /// The time at which the record was appended.
+    recorded_at: String,
+    /// The start of the execution that gave the step its outcome.
+    started_at: Option<String>,
+    /// The end of that execution.
+    ended_at: Option<String>,
+    /// Its duration.
+    duration_ms: Option<u64>,
+    /// Whether another store measured it, before the run was imported.
+    elsewhere: bool,
+}
+
+/// The measured time of a call.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CallTimesRow {
+    /// The key of the call: step, iteration and item, purpose, capability, attempt.
+    key: String,
+    started_at: String,
+    ended_at: String,
+    duration_ms: u64,
+}
+
+/// The measured time of a wait for a person.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct WaitTimesRow {
+    /// The key of the call that waits.
+    key: String,
+    asked_at: Option<String>,
+    answered_at: Option<String>,
+    /// The difference of the two; null while nobody has answered, or when the clock was set back.
+    duration_ms: Option<u64>,
+}
+
+/// Measured times of a whole run.
+#[derive(Serialize, JsonSchema, Default)]
+pub(crate) struct MeasuredTotals {
+    /// The number of records that were measured.
+    records: u64,
+    /// The time of the first measured record.
+    first_at: Option<String>,
+    /// The time of the last measured record.
+    last_at: Option<String>,
+    /// The sum of the durations of measured steps. Steps that ran side by side count each.
+    steps_ms: u64,
+    /// The number of measured steps.
+    steps: u64,
+    /// The sum of the durations of measured calls.
+    calls_ms: u64,
+    /// The number of measured calls.
+    calls: u64,
+    /// The sum of the waits for people that have ended.
+    waits_ms: u64,
+    /// The number of those waits.
+    waits: u64,
+    /// Whether some of it was measured by another store, before the run was imported.
+    elsewhere: bool,
+}
+
+impl RunTimes {
+    /// Reads the measured times of a journal's run.
+    pub(crate) fn of(journal: &Journal) -> Self {
+        match (&journal.store, RunId::new(&journal.name)) {
+            (Some(store), Ok(run)) => Self::of_run(store, &run, &journal.bytes),
+            _ => Self::default(),
+        }
+    }
+
+    /// Reads the measured times of a run. A time log that cannot be read measures nothing.
+    pub(crate) fn of_run(store: &FileStore, run: &RunId, journal: &[u8]) -> Self {
+        let mut found = Self::default();
+        let records = timed_records(journal);
+        let find = |index: RecordIndex| *records.get(usize::try_from(index.get()).ok()?)?;
+        for (name, is_elsewhere) in [(times_elsewhere_name(), true), (times_name(), false)] {
+            match store.attachment_start(run, &name, TIMES_BYTES_MAX) {
+                Ok(bytes) => {
+                    let ignored = found.times.ignored();
+                    found.times.read(&bytes, is_elsewhere, find);
+                    found.remark(&name, bytes.len() as u64, found.times.ignored() - ignored);
+                }
+                Err(StoreError::NoSuchAttachment { .. }) => {}
+                Err(error) => found.remarks.push(format!("{name} is not read: {error}")),
+            }
+        }
+        found
+    }
+
+    fn remark(&mut self, name: &AttachmentName, bytes: u64, ignored: u64) {
+        if bytes >= TIMES_BYTES_MAX {
+            self.remarks.push(format!("only the first {TIMES_BYTES_MAX} bytes of {name} are read"));
+        }
+        if ignored > 0 {
+            let lines = if ignored == 1 { "line of" } else { "lines of" };
+            let why = "not a measurement of a record that this journal has";
+            self.remarks.push(format!("{ignored} {lines} {name} ignored: {why}"));
+        }
+    }
+
+    /// Prints what is wrong with the time log.
+    pub(crate) fn say(&self, context: &Context, run: &str) {
+        for remark in &self.remarks {
+            context.say(format_args!("run {run}: {remark}"));
+        }
+    }
+
+    /// Returns the times of a record.
+    pub(crate) fn row(&self, index: u64) -> Option<MeasuredRow> {
+        self.times.of(RecordIndex::new(index)).map(MeasuredRow::of)
+    }
+
+    /// Returns the calls and waits of a record.
+    pub(crate) fn parts(&self, index: u64) -> (Vec<CallTimesRow>, Vec<WaitTimesRow>) {
+        let Some(times) = self.times.of(RecordIndex::new(index)) else { return Default::default() };
+        (
+            times.calls.iter().map(CallTimesRow::of).collect(),
+            times.waits.iter().map(WaitTimesRow::of).collect(),
+        )
+    }
+
+    /// Returns the waits of steps that have no record yet.
+    pub(crate) fn open_waits(&self) -> Vec<WaitTimesRow> {
+        self.times.open_waits().iter().map(WaitTimesRow::of).collect()
+    }
+
+    /// Returns the totals of the run.
+    pub(crate) fn totals(&self) -> MeasuredTotals {
+        let mut totals = MeasuredTotals::default();
+        for (_, times) in self.times.records() {
+            totals.note(times);
+        }
+        totals
+    }
+}
+
+/// The bytes at the start of a time log that hold its first line.
+const FIRST_LINE_BYTES: u64 = 4096;
+
+/// Returns when a run was created, as this store measured it: the first line of its time log.
+pub(crate) fn created_at(store: &FileStore, summary: &RunSummary) -> Option<String> {
+    let start = store.attachment_start(&summary.run, &times_name(), FIRST_LINE_BYTES).ok()?;
+    let (line, _) = start.split_at(start.iter().position(|byte| *byte == b'\n')?);
+    let (header, _) = Chained::decode_header(summary.header.as_deref()?.as_bytes()).ok()?;
+    match Measured::of_line(line)? {
+        Measured::Record { index: RecordIndex::HEADER, hash, at, .. } if hash == header.hash => {
+            Some(text(at))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the hash of each record; nothing for a line that is none.
+fn timed_records(journal: &[u8]) -> Vec<Option<TimedRecord>> {
+    let lines = Lines::of(journal);
+    let first = lines.get(RecordIndex::HEADER).and_then(|line| Chained::decode_header(line).ok());
+    let Some((header, profile)) = first else { return Vec::new() };
+    let timed = |chained: &Chained| TimedRecord {
+        hash: chained.hash,
+        is_rollback: matches!(chained.record, Record::Control(Control::Rollback(_))),
+    };
+    let rest = (1..lines.count().get()).map(|index| {
+        let line = lines.get(RecordIndex::new(index))?;
+        Chained::decode(line, &profile).ok().as_ref().map(timed)
+    });
+    std::iter::once(Some(timed(&header))).chain(rest).collect()
+}
+
+fn text(at: Instant) -> String {
+    at.to_millis_text()
+}
+
+impl MeasuredRow {
+    fn of(times: &RecordTimes) -> Self {
+        Self {
+            recorded_at: text(times.recorded_at),
+            started_at: times.span.map(|span| text(span.started_at)),
+            ended_at: times.span.map(|span| text(span.ended_at)),
+            duration_ms: times.span.map(|span| span.duration_ms),
+            elsewhere: times.is_elsewhere,
+        }
+    }
+
+    /// Returns the time at which the record was appended.
+    pub(crate) fn recorded_at(&self) -> &str {
+        &self.recorded_at
+    }
+
+    /// Returns the duration of the step for a text.
+    pub(crate) fn took(&self) -> String {
+        let took = self.duration_ms.map(|duration| format!("{duration} ms")).unwrap_or_default();
+        match (self.elsewhere, took.is_empty()) {
+            (false, _) => took,
+            (true, true) => "measured elsewhere".to_owned(),
+            (true, false) => format!("{took}, measured elsewhere"),
+        }
+    }
+}
+
+impl CallTimesRow {
+    fn of(call: &CallTimes) -> Self {
+        let Span { started_at, ended_at, duration_ms } = call.span;
+        Self {
+            key: call.key.to_string(),
+            started_at: text(started_at),
+            ended_at: text(ended_at),
+            duration_ms,
+        }
+    }
+}
+
+impl WaitTimesRow {
+    fn of(wait: &WaitTimes) -> Self {
+        Self {
+            key: wait.key.to_string(),
+            asked_at: wait.asked_at.map(text),
+            answered_at: wait.answered_at.map(text),
+            duration_ms: wait.duration_ms(),
+        }
+    }
+
+    /// Returns the row of a text.
+    pub(crate) fn row(&self) -> (&'static str, String) {
+        let at = |at: &Option<String>| at.clone().unwrap_or_else(|| NOT_MEASURED.to_owned());
+        let asked = format!("{}: asked {}", escape(&self.key), at(&self.asked_at));
+        match (&self.answered_at, self.duration_ms) {
+            (None, _) => ("asked", asked),
+            (Some(answered), None) => ("waited", format!("{asked}, answered {answered}")),
+            (Some(answered), Some(waited)) => {
+                ("waited", format!("{asked}, answered {answered}, {waited} ms"))
+            }
+        }
+    }
+}
+
+/// Returns the rows of a text about the times of one record.
+pub(crate) fn rows(
+    measured: Option<&MeasuredRow>,
+    calls: &[CallTimesRow],
+    waits: &[WaitTimesRow],
+) -> Vec<(&'static str, String)> {
+    let Some(measured) = measured else { return vec![("measured", NOT_MEASURED.to_owned())] };
+    let what = match (&measured.started_at, &measured.ended_at) {
+        (Some(started), Some(ended)) => format!("{started} to {ended}, {}", measured.took()),
+        _ => format!("recorded {} {}", measured.recorded_at, measured.took()).trim_end().to_owned(),
+    };
+    let mut rows = vec![("measured", what)];
+    let shown = calls.iter().take(CALLS_SHOWN_MAX);
+    rows.extend(shown.map(|call| {
+        (
+            "call",
+            format!(
+                "{}: {} to {}, {} ms",
+                escape(&call.key),
+                call.started_at,
+                call.ended_at,
+                call.duration_ms
+            ),
+        )
+    }));
+    if calls.len() > CALLS_SHOWN_MAX {
+        rows.push(("call", format!("{} more; --json lists all", calls.len() - CALLS_SHOWN_MAX)));
+    }
+    rows.extend(waits.iter().map(WaitTimesRow::row));
+    rows
+}
+
+impl MeasuredTotals {
+    fn note(&mut self, times: &RecordTimes) {
+        let count = |total: &mut u64, more: u64| *total = total.saturating_add(more);
+        self.records += 1;
+        let at = text(times.recorded_at);
+        // The clock may have been set back, so the first is the earliest and not that of the first record.
+        if self.first_at.as_ref().is_none_or(|first| *first > at) {
+            self.first_at = Some(at.clone());
+        }
+        if self.last_at.as_ref().is_none_or(|last| *last < at) {
+            self.last_at = Some(at);
+        }
+        if let Some(span) = times.span {
+            self.steps += 1;
+            count(&mut self.steps_ms, span.duration_ms);
+        }
+        self.calls += times.calls.len() as u64;
+        times.calls.iter().for_each(|call| count(&mut self.calls_ms, call.span.duration_ms));
+        for waited in times.waits.iter().filter_map(WaitTimes::duration_ms) {
+            self.waits += 1;
+            count(&mut self.waits_ms, waited);
+        }
+        self.elsewhere |= times.is_elsewhere;
+    }
+
+    /// Adds the totals of another run.
+    pub(crate) fn add(&mut self, other: Self) {
+        let earlier = |one: Option<String>, other: Option<String>| one.into_iter().chain(other).min();
+        let later = |one: Option<String>, other: Option<String>| one.into_iter().chain(other).max();
+        self.first_at = earlier(self.first_at.take(), other.first_at);
+        self.last_at = later(self.last_at.take(), other.last_at);
+        let sums = [
+            (&mut self.records, other.records),
+            (&mut self.steps_ms, other.steps_ms),
+            (&mut self.steps, other.steps),
+            (&mut self.calls_ms, other.calls_ms),
+            (&mut self.calls, other.calls),
+            (&mut self.waits_ms, other.waits_ms),
+            (&mut self.waits, other.waits),
+        ];
+        for (sum, more) in sums {
+            *sum = sum.saturating_add(more);
+        }
+        self.elsewhere |= other.elsewhere;
+    }
+
+    /// Returns the rows of a text, for a run or a store of so many records.
+    pub(crate) fn rows(&self, records: u64) -> Vec<(&'static str, String)> {
+        let (Some(first), Some(last)) = (&self.first_at, &self.last_at) else {
+            return vec![("measured", NOT_MEASURED.to_owned())];
+        };
+        let elsewhere = if self.elsewhere { ", some elsewhere" } else { "" };
+        let of = |count: u64, what: &str, ms: u64| format!("{ms} ms in {count} {what}");
+        let parts = [
+            (self.steps, "steps", self.steps_ms),
+            (self.calls, "calls", self.calls_ms),
+            (self.waits, "waits", self.waits_ms),
+        ];
+        let parts: Vec<String> = parts
+            .iter()
+            .filter(|(count, ..)| *count > 0)
+            .map(|(count, what, ms)| of(*count, what, *ms))
+            .collect();
+        let mut rows = vec![(
+            "measured",
+            format!("{first} to {last}, {} of {records} records{elsewhere}", self.records),
+        )];
+        if !parts.is_empty() {
+            rows.push(("took", parts.join(", ")));
+        }
+        rows
+    }
+}
