@@ -78,11 +78,9 @@ impl Clock for SystemClock {
     }
 }
 
-/// Returns the time of day, to the millisecond.
+/// Returns the time of day to measure with; `None` when the clock shows a time that no record can hold.
 pub(crate) fn wall() -> Option<Instant> {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
-    second(Some(since.as_secs()))?;
-    Instant::from_millis(i64::try_from(since.as_millis()).ok()?)
+    now_to_the_millisecond().ok()
 }
 
 /// A clock that stands still until a test moves it.

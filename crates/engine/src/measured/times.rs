@@ -12,6 +12,9 @@ use super::{Measured, Span};
 /// The longest line that is read. Names and keys are short; anything longer is not ours.
 pub const TIME_LINE_BYTES_MAX: usize = 64 * 1024;
 
+/// The most waits of one step that are read. A person answers fewer.
+const WAITS_MAX: usize = 1000;
+
 /// The measured time of a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CallTimes {
@@ -108,8 +111,10 @@ impl MeasuredTimes {
                 Some(Measured::Call { step, call }) => pending.entry(step).or_default().calls.push(call),
                 Some(Measured::Asked { step, key, at }) => {
                     let waits = &mut pending.entry(step.clone()).or_default().waits;
+                    if waits.len() >= WAITS_MAX {
+                        self.ignored += 1;
                     // A question that is shown again is still the same question.
-                    if !waits.iter().any(|wait| wait.key == key && wait.answered_at.is_none()) {
+                    } else if !waits.iter().any(|wait| wait.key == key && wait.answered_at.is_none()) {
                         waits.push(WaitTimes { step, key, asked_at: Some(at), answered_at: None });
                     }
                 }
@@ -117,6 +122,7 @@ impl MeasuredTimes {
                     let waits = &mut pending.entry(step.clone()).or_default().waits;
                     match waits.iter_mut().find(|wait| wait.key == key && wait.answered_at.is_none()) {
                         Some(wait) => wait.answered_at = Some(at),
+                        None if waits.len() >= WAITS_MAX => self.ignored += 1,
                         None => waits.push(WaitTimes { step, key, asked_at: None, answered_at: Some(at) }),
                     }
                 }

@@ -244,6 +244,33 @@ fn a_lost_or_alien_time_log_changes_nothing_but_the_times() {
     assert!(world.out("why r").contains("not measured"));
 }
 
+#[test]
+fn a_killed_run_has_the_times_of_its_records_and_no_others() {
+    let world = world();
+    let steps = step("quick", "quick", "") + &step("slow", "slow", "");
+    world.write("s.yaml", skill("r", &steps));
+    let words = ["run", "s.yaml", "--run-id", "r", "--capabilities", "caps.json"];
+    let journal = world.path(".hence/runs/r/trace.ndjson");
+    let mut child = world.command(&words).spawn().unwrap();
+    // It is killed while it executes the second step.
+    let records = || std::fs::read(&journal).unwrap_or_default().iter().filter(|byte| **byte == b'\n').count();
+    while records() < 2 && child.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    for row in log(&world, "r") {
+        let measured = &row["measured"];
+        assert!(measured.is_null() || measured["recorded_at"].is_string(), "{row}");
+        assert!(row["what"] != "slow" || duration(&row) >= SLEEP_MS, "{row}");
+    }
+    let resumed = world.ask(&["resume", "r"]);
+    assert_eq!(resumed.code, 0, "{}", resumed.stderr);
+    let rows = log(&world, "r");
+    assert!(duration(&rows[2]) >= SLEEP_MS, "{}", rows[2]);
+    assert_eq!(world.ask(&["verify", "r"]).code, 0);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_link_in_the_place_of_a_time_log_is_not_followed() {
