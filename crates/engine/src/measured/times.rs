@@ -120,9 +120,10 @@ impl MeasuredTimes {
                 }
                 Some(Measured::Answered { step, key, at }) => {
                     let waits = &mut pending.entry(step.clone()).or_default().waits;
+                    let is_full = waits.len() >= WAITS_MAX;
                     match waits.iter_mut().find(|wait| wait.key == key && wait.answered_at.is_none()) {
                         Some(wait) => wait.answered_at = Some(at),
-                        None if waits.len() >= WAITS_MAX => self.ignored += 1,
+                        None if is_full => self.ignored += 1,
                         None => waits.push(WaitTimes { step, key, asked_at: None, answered_at: Some(at) }),
                     }
                 }

@@ -253,7 +253,8 @@ fn a_killed_run_has_the_times_of_its_records_and_no_others() {
     let journal = world.path(".hence/runs/r/trace.ndjson");
     let mut child = world.command(&words).spawn().unwrap();
     // It is killed while it executes the second step.
-    let records = || std::fs::read(&journal).unwrap_or_default().iter().filter(|byte| **byte == b'\n').count();
+    let records =
+        || std::fs::read(&journal).unwrap_or_default().iter().filter(|byte| **byte == b'\n').count();
     while records() < 2 && child.try_wait().unwrap().is_none() {
         std::thread::yield_now();
     }
