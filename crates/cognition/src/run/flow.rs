@@ -314,7 +314,8 @@ impl Caller<'_, '_> {
             let output = known.result?;
             return Ok(CallOutput { output, meta: Object::new() });
         }
-        let (report, made) = run_in(&skill, &request, (lineage.clone(), path.clone()), self.context.capabilities);
+        let (report, made) =
+            run_in(&skill, &request, (lineage.clone(), path.clone()), self.context.capabilities);
         self.stats.made.extend(made);
         if let Some(waiting) = report.waiting {
             return Err(Stop::Waiting(waiting));
