@@ -129,6 +129,7 @@ fn open_part(expr: &Expr, bound: &mut Vec<Word>) -> Option<String> {
     let found = || Some(expr.to_string());
     match expr {
         Expr::Constant(_) => None,
+        Expr::Not(inner) if is_failed(inner) => None,
         Expr::Atom(word) => {
             if is_atom_known(word) {
                 None
@@ -171,6 +172,11 @@ fn open_part(expr: &Expr, bound: &mut Vec<Word>) -> Option<String> {
         }
         _ => expr.parts().find_map(|part| open_part(part, bound)),
     }
+}
+
+/// Returns whether a formula is the atom `failed`.
+fn is_failed(expr: &Expr) -> bool {
+    matches!(expr, Expr::Atom(word) if Atom::of(word.as_str()) == Atom::Failed)
 }
 
 /// Returns whether an atom is known before the action. That an action succeeds is assumed: an action whose success would
@@ -308,6 +314,8 @@ impl Present<'_> {
     /// Returns the value of a formula at the action, if it does not depend on the result.
     fn known(&mut self, expr: &Expr) -> Result<Option<bool>, Undecided> {
         Ok(match expr {
+            // An action is held back for what it does if it does not fail.
+            Expr::Not(inner) if is_failed(inner) => Some(true),
             Expr::Not(inner) => self.known(inner)?.map(|value| !value),
             Expr::And(parts) => self.known_all(parts, false)?,
             Expr::Or(parts) => self.known_all(parts, true)?,
@@ -395,6 +403,8 @@ mod tests {
             ("G(¬(GitCommit ∧ request.path = \"a\"))", true),
             ("G(¬(GitCommit ∧ request.path = \"b\"))", false),
             ("G(GitCommit → completed)", false),
+            ("G(GitCommit ∧ ¬failed → P(RunTests ∧ completed))", true),
+            ("G(GitCommit ∧ failed → P(RunTests))", false),
             ("G(GitCommit ∧ completed → P(RunTests))", false),
             ("G(GitCommit → completed ∧ P(RunTests))", true),
             ("G(GitCommit → reviewed)", false),

@@ -100,6 +100,11 @@ pub(super) fn read(
     let safety = safety(&mut members);
     let action = members.text("action");
     let (determinism, effects, recovery) = class(&mut members, usual);
+    if let Some(word) = action.as_deref().filter(|word| effects != Effects::Writes && ACTING.contains(word)) {
+        let message =
+            format!("an action `{word}` changes something: declare `effects: writes`, or another action");
+        members.refuse("effects", &message);
+    }
     let given = given(&mut members);
     if determinism == Determinism::Deterministic && !(secrets.is_empty() && given.is_empty()) {
         let message = "a deterministic capability has no secrets: a replay calls it again without them";
@@ -215,6 +220,20 @@ fn provider(
     members.finish();
     provider
 }
+
+/// Action types that change something by their nature: what only reads cannot be one.
+const ACTING: &[&str] = &[
+    "EditFile",
+    "CreateFile",
+    "DeleteFile",
+    "RenameFile",
+    "GitCommit",
+    "GitPush",
+    "Deploy",
+    "Release",
+    "Distribution",
+    "Change",
+];
 
 /// Reads determinism, effects and recovery. Missing members get the strictest meaning that the provider allows.
 fn class(members: &mut Members<'_, '_>, usual: Effects) -> (Determinism, Effects, Recovery) {

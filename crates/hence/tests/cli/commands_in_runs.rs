@@ -189,3 +189,27 @@ fn a_command_after_one_that_failed_is_no_action() {
     let shown = trace["actions"][1]["observations"].to_string();
     assert!(shown.contains("git commit -am x"), "{shown}");
 }
+
+#[test]
+fn what_acts_by_its_nature_is_not_declared_to_read() {
+    for action in
+        ["GitCommit", "GitPush", "DeleteFile", "Deploy", "Release", "EditFile", "CreateFile", "RenameFile"]
+    {
+        for effects in ["reads", "none"] {
+            let world = world(&step("act.now", "{}"));
+            world.write(
+                "capabilities.yaml",
+                format!(
+                    "capabilities:\n  act.now:\n    description: Acts\n    action: {action}\n    effects: {effects}\n    provider: {{kind: command, command: [/bin/sh, act.sh]}}\n"
+                ),
+            );
+            for command in ["check", "run"] {
+                let refused = world.ask(&[command, "skill.yaml"]);
+                let said = format!("{}{}", String::from_utf8_lossy(&refused.stdout), refused.stderr);
+                assert_ne!(refused.code, 0, "{command} {action}: {said}");
+                assert!(said.contains("effects: writes"), "{command} {action}: {said}");
+            }
+            assert!(!has_acted(&world), "{action}");
+        }
+    }
+}

@@ -145,7 +145,10 @@ fn violations(policy: &str) -> Option<(Example, Example)> {
         ),
         "high-gaps-acknowledged-before-commit" => (
             steps([("RunTests", json!({"passed": false})), ("GitCommit", json!({"message": "change"}))]),
-            Never("importers declare no gap of severity high"),
+            Claude(vec![
+                ("Write", json!({"file_path": "/p/a.py", "content": "x"}), UNANSWERED),
+                bash(COMMIT, "[main 1] change"),
+            ]),
         ),
         "decisions-justified" => (
             Never("each decision of a run follows from a rule of its skill, which is its reason"),
@@ -367,7 +370,7 @@ fn imported(world: &World, format: &str) -> Option<&'static str> {
 }
 
 /// The number of examples that there cannot be. A new one needs a reason, and a change of this number.
-const NEVER: usize = 27;
+const NEVER: usize = 26;
 
 #[test]
 fn a_run_and_a_log_violate_every_shipped_policy() {

@@ -38,13 +38,18 @@ impl Signs {
         let mut signs = Self::default();
         for line in output.lines().map(str::trim_start) {
             let begins = |words: &[&str]| words.iter().any(|word| line.starts_with(word));
-            signs.committed |= is_commit_line(line);
+            // A commit's subject may speak of tests; it is no result of any.
+            if is_commit_line(line) {
+                signs.committed = true;
+                continue;
+            }
             signs.commit_failed |= begins(COMMIT_FAILED);
             signs.push_failed |= begins(PUSH_FAILED);
             let counted = |word: &str| count_before(line, word);
             signs.tests_failed |= counted("failed").is_some_and(|count| count > 0)
                 || counted("failing").is_some_and(|count| count > 0)
-                || begins(&["FAILED ", "FAIL ", "FAIL\t", "--- FAIL", "test result: FAILED", "FAILURES!"]);
+                || begins(&["FAILED ", "FAIL ", "FAIL\t", "--- FAIL", "test result: FAILED", "FAILURES!"])
+                || is_failed_point(line);
             signs.tests_passed |= counted("passed").is_some_and(|count| count > 0)
                 || counted("passing").is_some_and(|count| count > 0)
                 || begins(&["test result: ok", "ok \t", "ok  \t", "PASS"]);
@@ -53,6 +58,23 @@ impl Signs {
         signs.commit_failed &= !signs.committed;
         signs
     }
+}
+
+/// Returns whether a line of the Test Anything Protocol says that a test failed which was not expected to.
+fn is_failed_point(line: &str) -> bool {
+    let rest = line.strip_prefix("not ok").filter(|rest| rest.is_empty() || rest.starts_with([' ', '\t']));
+    let directive =
+        |rest: &str| rest.split_once('#').map(|(_, after)| after.trim().to_lowercase()).unwrap_or_default();
+    rest.is_some_and(|rest| !["todo", "skip"].iter().any(|word| directive(rest).starts_with(word)))
+}
+
+/// Returns an output without the lines that git wrote about commits, if there are any.
+pub fn without_commits(output: &str) -> Option<String> {
+    let is_commit = |line: &&str| is_commit_line(line.trim_start());
+    output
+        .lines()
+        .any(|line| is_commit(&line))
+        .then(|| output.lines().filter(|line| !is_commit(line)).collect::<Vec<_>>().join("\n"))
 }
 
 /// Returns whether git wrote this line after a commit: `[main 1a2b3c4] subject`.

@@ -18,10 +18,93 @@ const GLOBAL_WITH_VALUE: &[&str] = &[
     "--attr-source",
 ];
 
+/// Short and long options that take the next word, of a command: what follows them is no option.
+fn with_value(command: &str) -> (&'static str, &'static [&'static str]) {
+    match command {
+        "commit" => (
+            "mFCct",
+            &[
+                "--message",
+                "--file",
+                "--reuse-message",
+                "--reedit-message",
+                "--author",
+                "--date",
+                "--template",
+                "--fixup",
+                "--squash",
+                "--cleanup",
+                "--trailer",
+                "--pathspec-from-file",
+            ],
+        ),
+        "push" | "send-pack" => ("o", &["--push-option", "--repo", "--receive-pack", "--exec"]),
+        "merge" => {
+            ("mFXs", &["--message", "--file", "--strategy", "--strategy-option", "--into-name", "--cleanup"])
+        }
+        "cherry-pick" | "revert" => ("mXs", &["--mainline", "--strategy", "--strategy-option", "--cleanup"]),
+        "rebase" | "pull" => ("xXso", &["--exec", "--strategy", "--strategy-option", "--onto"]),
+        "tag" => ("mFu", &["--message", "--file", "--local-user", "--cleanup"]),
+        "stash" => ("m", &["--message"]),
+        _ => ("", &[]),
+    }
+}
+
+/// Returns the options of a command, without the values that some of them take.
+fn options<'a>(command: &str, rest: &'a [Word]) -> Vec<&'a str> {
+    let (letters, long) = with_value(command);
+    let mut found = Vec::new();
+    let mut words = rest.iter().map(|word| word.text.as_str());
+    while let Some(text) = words.next() {
+        if text == "--" {
+            break;
+        }
+        let Some(flags) = text.strip_prefix('-').filter(|flags| !flags.is_empty()) else { continue };
+        let value = flags.find(|letter| letters.contains(letter)).filter(|_| !flags.starts_with('-'));
+        match value {
+            // The letters after one with a value are the value, or the next word is.
+            Some(at) => {
+                found.extend(text.get(..at + 1).filter(|flags| flags.len() > 1));
+                if at + 1 == flags.len() {
+                    words.next();
+                }
+            }
+            None => {
+                found.push(text);
+                if long.contains(&text) {
+                    words.next();
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Settings on the command line that matter: aliases, and refspecs that force.
+#[derive(Default)]
+struct Settings<'a> {
+    aliases: Vec<(&'a str, &'a str)>,
+    forces: bool,
+}
+
+impl<'a> Settings<'a> {
+    fn add(&mut self, setting: &'a str) {
+        let Some((key, value)) = setting.split_once('=') else { return };
+        let lower = key.to_lowercase();
+        if let Some(alias) = key.split_once('.').filter(|(group, _)| group.eq_ignore_ascii_case("alias")) {
+            self.aliases.push((alias.1, value));
+        }
+        self.forces |= lower.starts_with("remote.")
+            && (lower.ends_with(".push") && value.starts_with('+')
+                || lower.ends_with(".mirror") && value != "false");
+    }
+}
+
 /// Classifies a git command.
 pub(super) fn classify(arguments: &[Word], folder: &FolderPath) -> Class {
     let mut folder = folder.clone();
     let mut rest = arguments;
+    let mut settings = Settings::default();
     let command = loop {
         let Some((first, after)) = rest.split_first() else { return Deed::Other.into() };
         let text = first.text.as_str();
@@ -33,20 +116,45 @@ pub(super) fn classify(arguments: &[Word], folder: &FolderPath) -> Class {
             return Deed::Other.into();
         }
         let takes_value = GLOBAL_WITH_VALUE.contains(&text);
-        if let ("-C", Some(path)) = (text, after.first()) {
-            folder = folder.enter(path);
+        match (text, after.first()) {
+            ("-C", Some(path)) => folder = folder.enter(path),
+            ("-c", Some(setting)) => settings.add(&setting.text),
+            _ => {}
         }
         rest = if takes_value { after.get(1..).unwrap_or(&[]) } else { after };
     };
-    let has = |options: &[&str]| rest.iter().any(|word| options.contains(&word.text.as_str()));
+    if let Some((_, meaning)) = settings.aliases.iter().find(|(name, _)| *name == command) {
+        return alias(meaning, rest, &folder);
+    }
+    let options = options(command, rest);
+    let has = |wanted: &[&str]| options.iter().any(|option| wanted.contains(option));
     if has(&["--help", "-h"]) {
         return Deed::Other.into();
     }
-    let short = |flag: char| rest.iter().any(|word| is_short_flag(&word.text, flag));
+    let short = |flag: char| options.iter().any(|option| is_short_flag(option, flag));
     match command {
-        "commit" if has(&["--dry-run", "--short", "--porcelain"]) => Deed::Other.into(),
-        "commit" => Deed::Commit.into(),
-        "push" => push(rest),
+        "commit" if has(&["--dry-run", "--short", "--porcelain", "--long"]) => Deed::Other.into(),
+        "commit" | "commit-tree" => Deed::Commit.into(),
+        // These end without a commit of their own.
+        "merge" | "cherry-pick" | "revert" | "rebase" | "am" | "pull"
+            if has(&["--abort", "--quit", "--skip", "--show-current-patch", "--edit-todo", "--dry-run"]) =>
+        {
+            Deed::Other.into()
+        }
+        "merge" | "cherry-pick" | "revert" if has(&["--no-commit", "--squash", "--ff-only", "--ff"]) => {
+            Deed::Edit.into()
+        }
+        "cherry-pick" | "revert" if short('n') => Deed::Edit.into(),
+        "merge" | "cherry-pick" | "revert" | "rebase" | "am" => Deed::Commit.into(),
+        "pull" if has(&["--no-ff"]) => Deed::Commit.into(),
+        // What others committed comes into the files.
+        "pull" => Deed::Edit.into(),
+        "subtree"
+            if rest.first().is_some_and(|word| matches!(word.text.as_str(), "add" | "pull" | "merge")) =>
+        {
+            Deed::Commit.into()
+        }
+        "push" | "send-pack" => push(rest, &options, settings.forces),
         "status" => Deed::Status.into(),
         "diff" => Deed::Diff.into(),
         "grep" => Deed::Search.into(),
@@ -63,10 +171,16 @@ pub(super) fn classify(arguments: &[Word], folder: &FolderPath) -> Class {
         "clean" => Deed::Delete.into(),
         "reset" if has(&["--hard", "--merge", "--keep"]) => destructive(Deed::Destroy),
         // Without a branch to go to, a checkout overwrites files with what was committed.
-        "checkout" if has(&["--", "-f", "--force", "."]) => discard(rest, &folder),
+        "checkout" | "switch" if has(&["-f", "--force", "--discard-changes"]) || discards(rest) => {
+            discard(rest, &folder)
+        }
         "restore" if !has(&["--staged", "-S"]) || has(&["--worktree", "-W"]) => discard(rest, &folder),
         "branch" if short('D') || has(&["--delete", "-d"]) => destructive(Deed::Destroy),
-        "stash" if has(&["drop", "clear"]) => destructive(Deed::Destroy),
+        "stash" if first(rest, &["drop", "clear"]) => destructive(Deed::Destroy),
+        "stash" if first(rest, &["pop", "apply"]) => Deed::Edit.into(),
+        "reflog" if first(rest, &["expire", "delete"]) => destructive(Deed::Destroy),
+        "worktree" if first(rest, &["remove", "prune"]) => destructive(Deed::Destroy),
+        "remote" | "submodule" if first(rest, &["remove", "rm", "deinit"]) => Deed::Other.into(),
         "tag" if has(&["-d", "--delete"]) => destructive(Deed::Destroy),
         "filter-branch" | "filter-repo" | "update-ref" => destructive(Deed::Destroy),
         "add" | "fetch" | "config" | "stage" | "init" => Deed::Neutral.into(),
@@ -90,8 +204,32 @@ fn discard(rest: &[Word], folder: &FolderPath) -> Class {
     Class { is_destructive: true, ..Class::with_files(Deed::Edit, files) }
 }
 
-fn push(rest: &[Word]) -> Class {
-    let texts = || rest.iter().map(|word| word.text.as_str());
+/// Returns whether the first word is one of these.
+fn first(rest: &[Word], words: &[&str]) -> bool {
+    rest.first().is_some_and(|word| words.contains(&word.text.as_str()))
+}
+
+/// Returns whether a checkout names files.
+fn discards(rest: &[Word]) -> bool {
+    rest.iter().any(|word| matches!(word.text.as_str(), "--" | "."))
+}
+
+/// Classifies a command that a setting on the same line defines.
+fn alias(meaning: &str, rest: &[Word], folder: &FolderPath) -> Class {
+    let (program, words) = match meaning.strip_prefix('!') {
+        Some(command) => (None, command),
+        None => (Some("git"), meaning),
+    };
+    let words = program.into_iter().chain(words.split_whitespace());
+    let words = words.map(|text| Word { text: text.to_owned(), ..Word::default() });
+    let words: Vec<Word> = words.chain(rest.iter().cloned()).collect();
+    // An alias has no settings of its own, so this ends.
+    super::program::classify(&words, folder)
+}
+
+fn push(rest: &[Word], options: &[&str], forces: bool) -> Class {
+    let operands = operands(rest, &["-o", "--push-option", "--repo", "--receive-pack", "--exec"]);
+    let texts = || options.iter().copied().chain(operands.iter().map(|word| word.text.as_str()));
     if texts().any(|text| text == "--dry-run" || is_short_flag(text, 'n')) {
         return Deed::Other.into();
     }
@@ -110,7 +248,7 @@ fn push(rest: &[Word]) -> Class {
             || is_short_flag(text, 'd')
             || text.starts_with(':') && text.len() > 1
     };
-    let (force, removes) = (texts().any(forced), texts().any(removes));
+    let (force, removes) = (forces || texts().any(forced), texts().any(removes));
     Class { force, is_destructive: force || removes, ..Deed::Push.into() }
 }
 

@@ -17,7 +17,7 @@ mod wrapper;
 use crate::show::shell_word;
 use crate::vocabulary::{ActionType, ActivityType};
 
-pub use ended::Signs;
+pub use ended::{Signs, without_commits};
 pub use given::{Callee, folder_given, lines_given, push_given};
 pub use walk::parts;
 

@@ -68,6 +68,9 @@ pub(super) fn classify(words: &[Word], folder: &FolderPath) -> Class {
     if name == "git" {
         return git::classify(arguments, folder);
     }
+    if let Some(class) = other_history(&name, arguments) {
+        return class;
+    }
     // The name of a file program may also be a script of the project.
     let is_path =
         program.text.contains('/') && !program.text.starts_with('/') && !program.text.contains("/bin/");
@@ -76,6 +79,29 @@ pub(super) fn classify(words: &[Word], folder: &FolderPath) -> Class {
     }
     let texts: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
     by_name(&name, &texts).into()
+}
+
+/// Classifies programs that keep history besides git.
+fn other_history(name: &str, arguments: &[Word]) -> Option<Class> {
+    let texts: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
+    let has = |options: &[&str]| texts.iter().any(|text| options.contains(text));
+    let command = texts.iter().find(|text| !text.starts_with('-')).copied().unwrap_or_default();
+    let commits = match name {
+        "hg" | "sl" | "svn" | "fossil" | "bzr" => matches!(command, "commit" | "ci" | "amend"),
+        "jj" => matches!(command, "commit" | "squash"),
+        _ => return None,
+    };
+    let pushes = command == "push" || name == "jj" && texts.starts_with(&["git", "push"]);
+    let force = has(&["-f", "--force", "--delete", "--deleted"]);
+    Some(match () {
+        () if has(&["--help", "-h", "--dry-run", "-n"]) => Deed::Other.into(),
+        () if commits => Deed::Commit.into(),
+        () if pushes => Class { force, is_destructive: force, ..Deed::Push.into() },
+        () if matches!(command, "remove" | "rm" | "delete" | "del") => Deed::Delete.into(),
+        () if command == "status" || command == "st" => Deed::Status.into(),
+        () if command == "diff" => Deed::Diff.into(),
+        () => Deed::Other.into(),
+    })
 }
 
 fn by_name(name: &str, arguments: &[&str]) -> Deed {

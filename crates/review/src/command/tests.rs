@@ -550,3 +550,69 @@ fn any_line_ends() {
     }
     of(&nested, LineEnd::Well, "");
 }
+
+#[test]
+fn the_value_of_an_option_is_no_option() {
+    for line in [
+        "git commit -m '--help'",
+        "git commit -am --dry-run",
+        "git commit -m--dry-run",
+        "git commit --message --help",
+        "git commit -F -h",
+        "git commit -m x -- --dry-run",
+        "git commit --author '--dry-run' -m x",
+    ] {
+        assert_eq!(told(line), "Commit", "{line}");
+    }
+    check(&[
+        ("git commit --dry-run -m x", "-"),
+        ("git commit -m x --dry-run", "-"),
+        ("git commit -h", "-"),
+        ("git push -o --force", "Push"),
+        ("git push -o ci.skip -f", "Push!~"),
+        ("git push origin main -- ", "Push"),
+    ]);
+}
+
+#[test]
+fn every_command_that_makes_a_commit_is_one() {
+    check(&[
+        ("git merge feature", "Commit"),
+        ("git merge --no-ff -m '--abort' feature", "Commit"),
+        ("git merge --abort", "-"),
+        ("git merge --squash feature", "Edit"),
+        ("git merge --ff-only origin/main", "Edit"),
+        ("git cherry-pick abc", "Commit"),
+        ("git cherry-pick -n abc", "Edit"),
+        ("git cherry-pick --continue", "Commit"),
+        ("git revert --no-edit HEAD", "Commit"),
+        ("git revert --no-commit HEAD", "Edit"),
+        ("git rebase -i main", "Commit"),
+        ("git rebase --abort", "-"),
+        ("git am < fix.patch", "Commit"),
+        ("git pull", "Edit"),
+        ("git pull --no-ff", "Commit"),
+        ("git stash pop", "Edit"),
+        ("git stash drop", "Destroy~"),
+        ("hg commit -m x", "Commit"),
+        ("hg push -f", "Push!~"),
+        ("svn ci -m x", "Commit"),
+        ("jj git push", "Push"),
+    ]);
+}
+
+#[test]
+fn a_force_hidden_in_settings_is_one() {
+    check(&[
+        ("git -c alias.up='push -f' up", "Push!~"),
+        ("git -c alias.up='!git push --force' up origin", "Push!~"),
+        ("git -c remote.origin.push=+refs/heads/*:refs/heads/* push origin", "Push!~"),
+        ("git -c remote.origin.mirror=true push", "Push!~"),
+        ("git -c alias.ci=commit ci -m x", "Commit"),
+        ("git send-pack --force origin main", "Push!~"),
+        ("cmd /c \"git push -f\"", "Push!~"),
+        ("powershell -Command \"git push -f\"", "Push!~"),
+        ("pwsh -NoProfile -c 'git commit -m x'", "Commit"),
+        ("C:\\\\tools\\\\git.exe push -f", "Push!~"),
+    ]);
+}

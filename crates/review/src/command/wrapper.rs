@@ -26,6 +26,15 @@ pub(super) fn unwrap(mut words: &[Word]) -> Unwrapped<'_> {
                 Shell::File(file) => Some(file),
                 Shell::Input => None,
             },
+            // Windows: the rest of the line is the script.
+            "cmd" => match after_option(rest, &["/c", "/C", "/k", "/K"]) {
+                Some(script) => return Unwrapped::Script(script),
+                None => None,
+            },
+            "powershell" | "pwsh" => match after_option(rest, &["-c", "-C", "-Command", "-command", "/c"]) {
+                Some(script) => return Unwrapped::Script(script),
+                None => None,
+            },
             "eval" => match rest.first() {
                 Some(script) => return Unwrapped::Script(script),
                 None => None,

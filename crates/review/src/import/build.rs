@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use hence_canon::{Digest, Object, Value};
 
-use crate::vocabulary::{ActionCategory, ActionType, ActivityType, EvidenceType, GatewayType, MetaStatus};
+use crate::vocabulary::{
+    ActionCategory, ActionType, ActivityType, EvidenceType, GatewayType, MetaStatus, ResidualKind,
+    ResidualSeverity, ResidualSource, ResidualStatus,
+};
 
 use super::artifacts::{ArtifactBuilder, Touched};
 use super::session::{
@@ -62,6 +65,8 @@ pub(super) fn trace(session: Session, format: Format, surroundings: &Surrounding
     let files: Value = files.into_iter().collect();
     let meta_actions =
         units.iter().enumerate().map(|(index, unit)| unit_value(index, unit, &actions)).collect();
+    let residuals: Vec<Value> =
+        actions.iter().zip(1..).filter_map(|(built, id)| open_call(built, id)).collect();
     let metrics = [("total_actions", Value::from(actions.len())), ("meta_action_count", units.len().into())];
     let metrics: Object = metrics.into_iter().chain(session.total.members()).collect();
     let mut trace = vec![
@@ -84,6 +89,9 @@ pub(super) fn trace(session: Session, format: Format, surroundings: &Surrounding
         ("reproducibility", reproducibility()),
         ("metrics", metrics.into()),
     ]);
+    if !residuals.is_empty() {
+        trace.push(("residuals", residuals.into()));
+    }
     if !session.redactions.is_empty() {
         let removed = Object::from_iter([("redactions", session.redactions.to_object())]);
         trace.push(("metadata", removed.into()));
@@ -137,6 +145,8 @@ struct Built {
     rationale: String,
     edited: Vec<String>,
     outputs: Vec<String>,
+    /// Whether it acts and the log has no result of it.
+    is_open: bool,
 }
 
 fn build(
@@ -151,7 +161,11 @@ fn build(
     // An agent that wrote no reason gave none; validation says so.
     let rationale = shorten(event.rationale.as_deref().unwrap_or(""), RATIONALE_CHARS_MAX);
     let result = event.outcome.as_ref().and_then(|outcome| {
-        let text = shorten(&outcome.text, RESULT_CHARS_MAX);
+        let text = match &outcome.beside_commits {
+            Some(text) if event.checks() => text,
+            _ => &outcome.text,
+        };
+        let text = shorten(text, RESULT_CHARS_MAX);
         // A line of several commands failed as a whole; only the one that failed says so.
         let failed = outcome.failed && (event.part.is_none() || event.status == Some(Status::Failed));
         // A tool without output has no result to show, unless it failed.
@@ -163,7 +177,9 @@ fn build(
         file: file.as_deref(),
         renamed_to: renamed.as_deref(),
         happened: event.happened(),
-        ran: !event.is_uncertain && !matches!(event.status, Some(Status::Refused | Status::Cancelled)),
+        ran: !event.is_uncertain
+            && !event.is_unanswered()
+            && !matches!(event.status, Some(Status::Refused | Status::Cancelled)),
         contains_secret: event.contains_secret,
     };
     let exchange = artifacts.add_action(event.action_type, id, &touched, &label, result.as_deref());
@@ -201,7 +217,9 @@ fn build(
     if !event.tags.is_empty() {
         members.push(("tags", event.tags.iter().copied().collect()));
     }
-    if let Some(note) = &event.note {
+    let unanswered = "the log has no result of it: whether it happened is not known";
+    let note = event.note.as_deref().or(event.is_unanswered().then_some(unanswered));
+    if let Some(note) = note.filter(|_| !is_decision) {
         let observation = Object::from_iter([
             ("statement", shorten(note, RATIONALE_CHARS_MAX)),
             ("confidence", "low".to_owned()),
@@ -212,7 +230,25 @@ fn build(
         members.extend(text.as_deref().map(|text| (key, text.into())));
     }
     let edited = file.into_iter().chain(renamed).filter(|_| event.edits() && event.happened()).collect();
-    Built { members, label, rationale, edited, outputs: exchange.outputs }
+    let is_open = event.is_unanswered() && !is_decision && event.acts();
+    Built { members, label, rationale, edited, outputs: exchange.outputs, is_open }
+}
+
+/// Declares that nobody knows whether an action happened, if the log has no result of it.
+fn open_call(built: &Built, id: usize) -> Option<Value> {
+    let statement =
+        format!("The log has no result of action {id} ({}): whether it happened is not known.", built.label);
+    let target = Object::from_iter([("target_type", "action"), ("target_id", id.to_string().as_str())]);
+    let members = [
+        ("residual_id", Value::from(format!("unanswered-{id}"))),
+        ("kind", ResidualKind::OpenQuestion.into()),
+        ("severity", ResidualSeverity::High.into()),
+        ("source", ResidualSource::ToolInferred.into()),
+        ("status", ResidualStatus::Open.into()),
+        ("statement", statement.into()),
+        ("target", target.into()),
+    ];
+    built.is_open.then(|| Object::from_iter(members).into())
 }
 
 fn label(event: &ActionEvent, file: Option<&str>) -> String {

@@ -159,6 +159,7 @@ fn span(raw: &Value, user: Option<&str>) -> Span {
         agent: metadata("ponens.agent").or_else(|| user.map(str::to_owned)),
         inputs: listed(metadata("ponens.inputs")),
         outputs: listed(metadata("ponens.outputs")),
+        part: None,
         model,
         tool,
         work,

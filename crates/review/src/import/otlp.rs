@@ -188,6 +188,7 @@ fn span(raw: &Value, service: Option<&str>) -> Span {
             .map(str::to_owned),
         inputs: names(raw_attribute(attributes, "ponens.inputs")),
         outputs: names(raw_attribute(attributes, "ponens.outputs")),
+        part: None,
         id: id.to_owned(),
         name: name.to_owned(),
         label,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use hence_canon::Value;
 
-use crate::command::Signs;
+use crate::command::{Callee, Signs, folder_given, lines_given, without_commits};
 use crate::secret::{self, Redactions};
 use crate::vocabulary::{ActionType, ActivityType};
 
@@ -152,6 +152,8 @@ pub(super) struct ToolOutcome {
     pub(super) exit_code: Option<i64>,
     pub(super) duration_ms: Option<i64>,
     pub(super) signs: Signs,
+    /// The text without what git wrote about commits, where it wrote something: it is no result of tests.
+    pub(super) beside_commits: Option<String>,
 }
 
 impl ToolOutcome {
@@ -162,6 +164,7 @@ impl ToolOutcome {
             exit_code: exit_code(text),
             duration_ms: wall_time(text),
             signs: Signs::of(text),
+            beside_commits: without_commits(text).map(|text| collapse_to(&text, RAW_CHARS_MAX)),
             ..Self::default()
         }
     }
@@ -171,6 +174,12 @@ impl ToolOutcome {
         self.stopped = if failed { stopped(&self.text) } else { None };
         self.failed = failed;
         self
+    }
+
+    /// Removes the secrets and cuts the texts to what a trace can show.
+    fn redact(&mut self, removed: &mut Redactions) {
+        self.text = shown(&self.text, removed);
+        self.beside_commits = self.beside_commits.take().map(|text| shown(&text, removed));
     }
 
     /// Returns how the action ended, if all of the call was that action.
@@ -270,11 +279,39 @@ impl ActionEvent {
         event
     }
 
-    /// Makes a call of a tool that no list knows, with its arguments.
+    /// Makes a call of a tool that no list knows, with its arguments. One that is given a single command runs it.
     pub(super) fn of_unknown_tool(tool: &str, arguments: &Value) -> Self {
+        if let [command] = lines_given(arguments, Callee::DoesElse).as_slice() {
+            let folder = folder_given(arguments);
+            let mut event = Self::of_command(tool, command);
+            event.folder = (!folder.is_empty()).then(|| folder.to_owned());
+            return event;
+        }
         let mut event = Self::new(ActivityType::ToolCall, tool);
         event.request = vec![("tool", tool.into()), ("arguments", arguments.clone())];
         event
+    }
+
+    /// Returns whether it checks something.
+    pub(super) fn checks(&self) -> bool {
+        matches!(
+            self.action_type,
+            ActionType::Activity(ActivityType::RunTests | ActivityType::Lint | ActivityType::TypeCheck)
+        )
+    }
+
+    /// Returns whether it changes something that rules are about.
+    pub(super) fn acts(&self) -> bool {
+        let acts = matches!(
+            self.action_type,
+            ActionType::Activity(
+                ActivityType::GitCommit
+                    | ActivityType::GitPush
+                    | ActivityType::Deploy
+                    | ActivityType::Release
+            )
+        );
+        acts || self.edits() || self.tags.contains(&"destructive")
     }
 
     pub(super) fn edits(&self) -> bool {
@@ -315,9 +352,15 @@ impl ActionEvent {
         self.lost_secret = before != self.command;
     }
 
+    /// Returns whether the log has no result of it: nobody knows whether it happened.
+    pub(super) fn is_unanswered(&self) -> bool {
+        self.outcome.is_none()
+    }
+
     /// Returns whether the action had its effect, as far as the log shows.
     pub(super) fn happened(&self) -> bool {
         !self.is_uncertain
+            && !self.is_unanswered()
             && !matches!(self.status, Some(Status::Failed | Status::Refused | Status::Cancelled))
     }
 }
@@ -452,7 +495,7 @@ impl Session {
         event.description = event.description.map(|text| shown(&text, &mut self.redactions));
         event.query = event.query.map(|text| shown(&text, &mut self.redactions));
         if let Some(outcome) = &mut event.outcome {
-            outcome.text = shown(&outcome.text, &mut self.redactions);
+            outcome.redact(&mut self.redactions);
         }
         // A path or a command that is blank names nothing.
         event.file = event.file.filter(|file| !file.trim().is_empty());
@@ -470,7 +513,7 @@ impl Session {
 
     /// Adds a result to its call, and to each action that the call became.
     pub(super) fn outcome(&mut self, call: &str, mut outcome: ToolOutcome) {
-        outcome.text = shown(&outcome.text, &mut self.redactions);
+        outcome.redact(&mut self.redactions);
         for place in self.calls.get(call).into_iter().flatten() {
             if let Some(Event::Action(event)) = self.events.get_mut(*place)
                 // A log may use an id again; the result is that of the call that has none yet.

@@ -6,6 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use hence_canon::time::{Instant, IsoTime};
 use hence_canon::{Object, Value};
 
+use crate::command::{
+    Callee, Deed, Ended, LineEnd, Part, Ran, Signs, folder_given, lines_given, merged, parts,
+};
 use crate::secret::{self, Redactions};
 use crate::vocabulary::{
     ActionType, ActivityType, ArtifactType, EvidenceType, GatewayType, GovernanceType, MetaSource,
@@ -43,6 +46,7 @@ fn format_time(millis: Millis) -> Option<Value> {
 }
 
 /// A span of any source.
+#[derive(Clone)]
 pub(super) struct Span {
     pub(super) id: String,
     pub(super) parent: Option<String>,
@@ -66,9 +70,32 @@ pub(super) struct Span {
     pub(super) usage: Option<Usage>,
     pub(super) inputs: Vec<String>,
     pub(super) outputs: Vec<String>,
+    /// The command that the tool ran, if it was given one of a known kind.
+    pub(super) part: Option<Box<Part>>,
 }
 
 impl Span {
+    /// Returns one span for each command of a known kind that a tool was given, or the span itself.
+    fn by_command(self) -> Vec<Self> {
+        let given = self.arguments.as_ref().filter(|_| self.work == Work::ToolCall);
+        let lines = given.map(|arguments| lines_given(arguments, Callee::DoesElse)).unwrap_or_default();
+        let end = match self.ended {
+            SpanEnd::Well => LineEnd::Well,
+            SpanEnd::Badly => LineEnd::Badly,
+            SpanEnd::Unstated => LineEnd::Hidden,
+        };
+        let folder = given.map(folder_given).unwrap_or_default();
+        let signs = self.result.as_deref().map(Signs::of).unwrap_or_default();
+        let found = lines.iter().flat_map(|line| merged(&parts(line, folder, end, signs)));
+        let mut spans: Vec<Self> =
+            found.map(|part| Self { part: Some(Box::new(part)), usage: None, ..self.clone() }).collect();
+        match spans.first_mut() {
+            Some(first) => first.usage.clone_from(&self.usage),
+            None => return vec![self],
+        }
+        spans
+    }
+
     /// Removes the secrets from every text, then cuts the long ones.
     fn redact(&mut self, removed: &mut Redactions) {
         let mut clean = |text: &mut String| {
@@ -196,6 +223,8 @@ pub(super) struct Export {
 /// Makes a trace: spans with children become units of intent, the others actions.
 pub(super) fn trace(mut export: Export) -> Value {
     let mut removed = Redactions::default();
+    // Commands are read before secrets are removed from them.
+    export.spans = export.spans.into_iter().flat_map(Span::by_command).collect();
     export.spans.iter_mut().for_each(|span| span.redact(&mut removed));
     let mut clean = |text: String| secret::redact(&text, &mut removed).into_owned();
     export.name = export.name.map(&mut clean);
@@ -416,7 +445,7 @@ fn failures(actions: &[&Span]) -> Value {
 }
 
 fn action(span: &Span, id: usize, tree: &Tree<'_>, exchange: &mut Exchange) -> Value {
-    let kind = span.work.action_type(span);
+    let kind = span.part.as_ref().map_or_else(|| span.work.action_type(span), |part| part.deed.action_type());
     let inputs: Vec<String> = span.inputs.iter().map(|name| exchange.consume(name)).collect();
     let outputs: Vec<String> = span.outputs.iter().map(|name| exchange.produce(name, id, &inputs)).collect();
     let evidence = Object::from_iter([
@@ -439,6 +468,11 @@ fn action(span: &Span, id: usize, tree: &Tree<'_>, exchange: &mut Exchange) -> V
     }
     let request =
         span.arguments.as_ref().map(|arguments| Object::from_iter([("arguments", arguments.clone())]));
+    let request = match &span.part {
+        Some(part) => Some(of_command(part, request.unwrap_or_default())),
+        None => request,
+    };
+    let is_destructive = span.part.as_ref().is_some_and(|part| part.is_destructive);
     let optional = [
         ("request", request.map(Value::from)),
         ("result", result(span)),
@@ -446,6 +480,7 @@ fn action(span: &Span, id: usize, tree: &Tree<'_>, exchange: &mut Exchange) -> V
         ("agent", span.agent.as_deref().map(Value::from)),
         ("timestamp", span.start.and_then(format_time)),
         ("meta_action_id", tree.parent(span).map(Value::from)),
+        ("tags", is_destructive.then(|| vec!["destructive"].into_iter().collect())),
     ];
     members.extend(optional.into_iter().filter_map(|(key, text)| Some((key, text?))));
     Object::from_iter(members).into()
@@ -459,8 +494,23 @@ fn execution(span: &Span) -> Object {
     texts.chain(duration).chain(span.usage.iter().flat_map(Usage::members)).collect()
 }
 
+/// Adds what is known of a command to a request.
+fn of_command(part: &Part, request: Object) -> Object {
+    let words = secret::words_without_secrets(&part.words);
+    let program = words.first().map(|program| ("program", Value::from(program.as_str())));
+    let path = part.files.first().map(|file| ("path", Value::from(file.path.as_str())));
+    let force = (part.deed == Deed::Push).then(|| ("force", Value::from(part.force)));
+    let held = secret::contains(&part.source) || part.content.as_deref().is_some_and(secret::contains);
+    let held = held.then(|| ("contains_secret", Value::from(true)));
+    let members = [program, path, force, held].into_iter().flatten();
+    members.fold(request, |request, (key, value)| request.with(key, value))
+}
+
 fn result(span: &Span) -> Option<Value> {
+    let ended = span.part.as_ref().map(|part| (part.ran, part.ended));
     let status = match span.ended {
+        _ if matches!(ended, Some((Ran::Maybe, _) | (_, Ended::Unknown))) => "unknown",
+        _ if matches!(ended, Some((_, Ended::Badly))) => "failed",
         SpanEnd::Well => "completed",
         SpanEnd::Badly => "failed",
         SpanEnd::Unstated => return None,

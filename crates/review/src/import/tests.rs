@@ -233,9 +233,10 @@ fn observations_of_several_traces_are_parted() {
 fn a_renamed_file_keeps_its_history_and_a_deleted_one_ends_it() {
     let patch = |text: &str| {
         let input = text.replace('\n', "\\n");
+        let id = text.len();
         format!(
-            r#"{{"type": "custom_tool_call", "name": "apply_patch", "call_id": "{}", "input": "{input}"}}"#,
-            text.len()
+            r#"{{"type": "custom_tool_call", "name": "apply_patch", "call_id": "{id}", "input": "{input}"}}
+{{"type": "custom_tool_call_output", "call_id": "{id}", "output": "Success."}}"#
         )
     };
     let log = [

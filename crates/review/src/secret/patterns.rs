@@ -56,6 +56,12 @@ fn is_option_value(_: &str, secret: &str) -> bool {
         && (is_mixed(secret) || secret.len() >= 12)
 }
 
+/// A token in the place of a user's name: what a person would not choose as a name.
+fn is_user_token(_: &str, secret: &str) -> bool {
+    !is_reference(secret)
+        && (is_random(secret) || secret.len() >= 20 && is_mixed(secret) || secret.len() >= 32)
+}
+
 /// The value of a name that says that it is a secret.
 fn is_assigned(whole: &str, secret: &str) -> bool {
     if is_reference(secret)
@@ -107,15 +113,25 @@ const FORMS: &[Form] = &[
     Form { kind: "telegram_token", accepts: always, pattern: r"\b\d{8,10}:AA[A-Za-z0-9_-]{30,}" },
     Form { kind: "jwt", accepts: always, pattern: r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?|\beyJhbGciOi[A-Za-z0-9_.-]{6,}" },
     Form { kind: "connection_string", accepts: is_given, pattern: r"\b[A-Za-z][A-Za-z0-9+.-]*://[^\s:/@'\x22]*:([^\s/'\x22]+)@" },
+    Form { kind: "connection_string", accepts: is_user_token, pattern: r"\b(?:https?|git|ssh)://([^\s:/@'\x22]{8,})@" },
+    Form { kind: "authorization", accepts: is_given, pattern: r"(?i)\b(?:x-[a-z-]*(?:key|token|secret|auth)|api-key|apikey|private-token|proxy-authorization|x-auth)\s*:\s*([^\s\x22',;]{4,})" },
+    Form { kind: "cookie", accepts: is_given, pattern: r"(?i)\b(?:set-)?cookie:\s*[\w.-]+=([^\s;\x22']{6,})" },
+    Form { kind: "signed_address", accepts: is_credential, pattern: r"(?i)[?&](?:access_?token|auth_?token|id_token|token|api_?key|key|sig|signature|x-amz-signature|x-amz-credential|x-amz-security-token|secret|client_secret|password|pwd|code|jwt)=([^\s&\x22'#<>]{6,})" },
     Form { kind: "authorization", accepts: is_header_value, pattern: r"(?i)\bauthorization[\x22']?\s*[:=]\s*[\x22']?(?:(?:bearer|basic|token|digest|apikey|negotiate)\s+)?([^\s\x22',;]+)" },
     Form { kind: "authorization", accepts: is_credential, pattern: r"(?i)\bbearer[:\s]\s*[\x22']?([A-Za-z0-9._~+/=-]{6,})" },
     Form { kind: "password", accepts: is_given, pattern: r"(?:^|\s)(?:-u|--user)[ =][\x22']?[^\s:'\x22/]+:([^\s'\x22/]+)" },
-    Form { kind: "password", accepts: is_option_value, pattern: r"(?i)--(?:password|passwd|pass|token|api-?key|secret|auth-token|access-token|client-secret|secret-key)[ =][\x22']?([^\s\x22']+)" },
+    Form { kind: "password", accepts: is_option_value, pattern: r"(?i)(?:^|\s)--?(?:(?:[a-z]+-)?(?:password|passwd|passphrase|pass|pwd|token|api-?key|secret|secret-key|access-key|secret-access-key|auth-?token|client-secret|private-key|requirepass|storepass|keypass))[ =][\x22']?([^\s\x22']+)" },
     Form { kind: "password", accepts: is_given, pattern: r"\bsshpass\s+-p\s*[\x22']?([^\s\x22']+)" },
     Form { kind: "password", accepts: is_given, pattern: r"\bmysql(?:dump|admin)?\b[^|;&\n]*?\s-p([^\s'\x22]+)" },
     Form { kind: "password", accepts: is_given, pattern: r"\b(?:docker|podman|az|helm registry)\s+login\b[^|;&\n]*?\s-p[ =]?[\x22']?([^\s'\x22]+)" },
+    Form { kind: "password", accepts: is_given, pattern: r"\b(?:redis-cli|valkey-cli|mongo(?:sh|dump|restore)?|cqlsh|sqlcmd|isql|ldapsearch|ldapmodify|smbclient|winrm|expect|7z|7za|unrar|zip|unzip)\b[^|;&\n]*?\s(?:-a|-p|-P|-w|--pass)[ =]?[\x22']?([^\s'\x22-][^\s'\x22]{3,})" },
+    Form { kind: "password", accepts: is_given, pattern: r"\bconfigure\s+set\s+(?:[\w.-]+\.)?(?:aws_)?(?:secret_access_key|session_token)\s+[\x22']?([^\s'\x22]+)" },
+    Form { kind: "password", accepts: is_given, pattern: r"--from-literal[ =][\x22']?[\w.-]+=[\x22']?([^\s'\x22]+)" },
+    Form { kind: "password", accepts: is_given, pattern: r"\b(?:pass|passin|passout)[: ]+pass:([^\s'\x22]+)" },
+    Form { kind: "password", accepts: is_given, pattern: r"\bhtpasswd\b[^|;&\n]*?\s-\w*b\w*\s+\S+\s+\S+\s+([^\s'\x22]+)|\bchpasswd\b[^|;&\n]*?\s\S+:([^\s'\x22]+)" },
+    Form { kind: "package_token", accepts: is_given, pattern: r"_(?:authToken|auth|password)\s*=\s*[\x22']?([^\s'\x22]{6,})" },
     Form { kind: "password", accepts: is_given, pattern: r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+(\S+)" },
-    Form { kind: "assignment", accepts: is_assigned, pattern: r"(?i)[A-Z0-9_.-]*(?:password|passwd|passphrase|pgpass|secret(?:s|_?key|_?access_?key|_?token)?|api[_-]?key|apikey|access[_-]?key(?:[_-]?id)?|account[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|session[_-]?token|bot[_-]?token|private[_-]?key|signing[_-]?key|encryption[_-]?key|credential|webhook[_-]?url)[\x22']?\s*(?::=|=>|=|:)\s*[\x22']?([^\s\x22',;]+)[\x22']?" },
+    Form { kind: "assignment", accepts: is_assigned, pattern: r"(?i)[A-Z0-9_.-]*(?:password|passwd|passphrase|pgpass|(?:db|root|user|admin|smtp|mail|redis|mysql|postgres|pg|ftp|ldap|sudo|login)_?pass|_pass|secret(?:s|_?key|_?access_?key|_?token)?|api[_-]?key|apikey|access[_-]?key(?:[_-]?id)?|account[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|session[_-]?token|bot[_-]?token|private[_-]?key|signing[_-]?key|encryption[_-]?key|credential|webhook[_-]?url)[\x22']?\s*(?::=|=>|=|:)\s*[\x22']?([^\s\x22',;]+)[\x22']?" },
     Form { kind: "assignment", accepts: is_random_value, pattern: r"(?i)[A-Z0-9_.-]*(?:token|key|pwd|pass|auth|sig|signature|dsn|cookie|sessionid|session_id)[\x22']?\s*(?::=|=>|=|:)\s*[\x22']?([A-Za-z0-9+/=_.~-]{16,})" },
 ];
 

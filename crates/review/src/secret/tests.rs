@@ -166,3 +166,65 @@ fn members_are_redacted_by_their_names() {
         r#"{"list":["[redacted]"],"n":1,"password":"[redacted]","secret":"$X","user":{"api_key":"[redacted]"}}"#
     );
 }
+
+#[test]
+fn secrets_are_found_in_the_spellings_of_tools_and_files() {
+    for (text, secret) in [
+        ("DB_PASS=Zx9kL2mQ", "Zx9kL2mQ"),
+        ("export SMTP_PASS='tr0ub4dor&3'", "tr0ub4dor&3"),
+        ("git clone https://7fa9c1d2e3b4a5968778695a4b3c2d1e@example.com/r.git", "7fa9c1d2e3b4a596"),
+        ("gpg --batch --passphrase Hunter22 -c f", "Hunter22"),
+        ("aws configure set aws_secret_access_key q8ZrT1xWb2", "q8ZrT1xWb2"),
+        ("aws configure set profile.dev.aws_secret_access_key q8ZrT1xWb2", "q8ZrT1xWb2"),
+        ("//registry.npmjs.org/:_authToken=0f8e1c2b-aaaa", "0f8e1c2b-aaaa"),
+        ("redis-cli -h db -a s3cr3tpw ping", "s3cr3tpw"),
+        ("mysql -u root -pS3cret9 shop", "S3cret9"),
+        ("mysqldump --password=S3cret9 shop", "S3cret9"),
+        ("curl -u admin:S3cret9 https://x", "S3cret9"),
+        ("curl --user admin:S3cret9 https://x", "S3cret9"),
+        ("kubectl create secret generic s --from-literal=key=Abc123xyz", "Abc123xyz"),
+        ("docker login -u me -p Abc123xyz reg", "Abc123xyz"),
+        ("sshpass -p Abc123xyz ssh host", "Abc123xyz"),
+        ("openssl rsa -in k.pem -passin pass:Abc123xyz", "Abc123xyz"),
+        ("curl -H 'X-Api-Key: 8f14e45fceea167a' https://x", "8f14e45fceea167a"),
+        ("curl -H 'Authorization: Bearer abcdef123456' https://x", "abcdef123456"),
+        ("Cookie: session=f00ba7f00ba7; theme=dark", "f00ba7f00ba7"),
+        (r#"{"user": "a", "password": "Abc123xyz"}"#, "Abc123xyz"),
+        ("user: a\npassword: Abc123xyz\n", "Abc123xyz"),
+        ("GET https://x/y?token=8f14e45fceea&z=1", "8f14e45fceea"),
+        ("https://b.blob.core.windows.net/c?sv=1&sig=pR4x%2Bq8ZrT1xW", "pR4x%2Bq8ZrT1xW"),
+        ("mongodump --uri mongodb://u:Abc123xyz@h/db", "Abc123xyz"),
+        ("java -storepass Abc123xyz -jar x", "Abc123xyz"),
+        ("vault login -token=hvs1234567890abc", "hvs1234567890abc"),
+    ] {
+        assert!(!without_secrets(text).contains(secret), "{text} → {}", without_secrets(text));
+        assert!(contains(text), "{text}");
+    }
+    for text in [
+        "the tests pass=true and 3 were skipped",
+        "git clone https://github.com/org/repo.git",
+        "git clone git@github.com:org/repo.git",
+        "https://me@example.com/path",
+        "ssh://git@github.com/org/repo.git",
+        "mkdir -p build/out && cp -a src dst",
+        "docker run -p 8080:80 nginx",
+        "zip -r archive.zip src",
+        "mysql -u root -p",
+        "curl -u admin https://x",
+        "kubectl create secret generic s --from-file=key.pem",
+        "https://x/y?page=2&sort=name",
+        "https://x/search?key=value",
+        "bypass: enabled",
+        "compass=north",
+        "passed=12 failed=0",
+        "redis-cli -h localhost ping",
+        "7z x archive.7z",
+        "The Cookie: header is set by the server",
+        "set a password: it must be long",
+        "password: ''",
+        "--pass-through args",
+        "tokens=1200",
+    ] {
+        assert_eq!(without_secrets(text), text);
+    }
+}

@@ -625,3 +625,41 @@ fn a_file_written_with_a_secret_is_marked_and_its_commit_descends_from_it() {
     assert_eq!(at(&trace, "/artifacts/3/derived_from").to_string(), r#"["art1","art2","art3"]"#);
     assert!(!trace.to_string().contains(PASSWORD));
 }
+
+#[test]
+fn a_call_without_a_result_made_nothing_and_is_an_open_question() {
+    let mut claude = Claude::asked("Go");
+    claude.calls("Write", r#"{"file_path": "/p/a.py", "content": "x"}"#).user("And?");
+    claude.bash("ls", "a.py", false);
+    let trace = claude.trace();
+    assert_eq!(at(&trace, "/files_modified").to_string(), "[]");
+    assert_eq!(at(&trace, "/actions/0/outputs").to_string(), "[]");
+    assert_eq!(at(&trace, "/residuals/0/severity").as_str(), Some("high"));
+    assert_eq!(at(&trace, "/residuals/0/target/target_id").as_str(), Some("1"));
+}
+
+#[test]
+fn the_subject_of_a_commit_is_no_result_of_tests() {
+    let mut claude = Claude::asked("Go");
+    claude.bash("pytest -q; git commit -am '12 passed'", "[main 1a2b3c4] 12 passed\n 1 file changed", false);
+    let trace = claude.trace();
+    assert_eq!(at(&trace, "/actions/0/type").as_str(), Some("RunTests"));
+    assert_eq!(at(&trace, "/actions/0/result/status").as_str(), Some("unknown"));
+    assert!(!at(&trace, "/actions/0/result_summary").to_string().contains("passed"));
+}
+
+#[test]
+fn a_tool_that_no_list_knows_does_what_its_command_does() {
+    let mut claude = Claude::asked("Go");
+    claude.calls("mcp__box__exec", r#"{"command": "git push -f"}"#).result("ok", false);
+    let trace = claude.trace();
+    assert_eq!(at(&trace, "/actions/0/type").as_str(), Some("GitPush"));
+    assert_eq!(at(&trace, "/actions/0/request/force"), &Value::from(true));
+    let spans = r#"{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "t", "spanId": "s", "name": "execute_tool bash",
+        "attributes": [{"key": "gen_ai.tool.name", "value": {"stringValue": "bash"}},
+          {"key": "gen_ai.tool.call.arguments", "value": {"stringValue": "{\"command\": \"pytest && git push -f\"}"}}]}]}]}]}"#;
+    let imported = import(spans.as_bytes(), Format::Otlp, &Surroundings::default()).unwrap();
+    let [trace] = imported.traces.as_slice() else { panic!("one trace") };
+    assert_eq!(super::types(trace), ["RunTests", "GitPush"]);
+    assert_eq!(at(trace, "/actions/1/request/force"), &Value::from(true));
+}
