@@ -56,7 +56,7 @@ fn explain_reports_contradicting_rules_and_the_limits_of_its_search() {
     "#);
     assert_snapshot!(world.cli(&["policy", "explain", "engineering", "--only", "no-secrets-committed"]), @r"
     policy no-secrets-committed
-      G(GitCommit → ¬held ∧ ¬P_chain(leak) ∧ ¬P((EditFile ∨ CreateFile) ∧ leak))
+      G(GitCommit ∧ ¬failed → ¬held ∧ ¬P_chain(leak) ∧ ¬P((EditFile ∨ CreateFile ∨ Change) ∧ leak))
       violation: not searched: no candidate actions are known for `∃ x ∈ outputs(a) . x.metadata.contains_secret = true`
     together: not searched: no policy can be searched
       without no-secrets-committed
