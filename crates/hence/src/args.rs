@@ -314,7 +314,7 @@ pub(crate) struct DoctorArgs {
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence explain E0102")]
 pub(crate) struct ExplainArgs {
-    /// A code such as E0102 [default: list all codes]
+    /// A code such as E0102, or a rule of variables such as READ-2 [default: list all codes]
     pub(crate) code: Option<String>,
 }
 

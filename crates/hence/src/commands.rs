@@ -37,6 +37,7 @@ use crate::{kind, skills};
 pub(crate) use lineage::{blame_skill, blame_trace, impact_skill, impact_trace};
 pub(crate) use policy::{PolicyCommand, approval_allowed, policies_named};
 pub(crate) use position::{PositionReport, checkpoint_run, roll_back_run};
+pub(crate) use repl::words as split_words;
 pub(crate) use review::ReviewCommand;
 pub(crate) use show::find_record;
 pub(crate) use trace::TraceCommand;

@@ -152,6 +152,8 @@ fixed! {
     UNJUDGED_NESTED = "make those calls steps of this skill, or let them happen unjudged with --allow-unjudged-nested";
     OTHER_FORMAT = "the log may be of another format: `hence import auto FILE` detects it";
     LIST_RUNS = "`hence runs` names the retries of a run";
+    LIST_CHILDREN = "`hence vars tree RUN` shows the children with their runs";
+    GIVE_TYPE = "give a value of that type, or say with --type which type it is to have";
     GIVE_TIME = "give a time such as 2026-02-09T10:00:00Z";
     SET_CLOCK = "set the clock of this machine";
     OTHER_ID = "choose another id";

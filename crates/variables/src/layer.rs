@@ -138,6 +138,17 @@ pub struct Shared {
     pub variables: Vec<Variable>,
     /// The names that are gone there.
     pub gone: Vec<Name>,
+    /// The record of a skill's run that made the change, where it is the run of a scope that records it.
+    pub by: Option<PublishedRecord>,
+}
+
+/// A record whose writes to a shared scope are published once, however often the publishing is begun.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PublishedRecord {
+    /// The run.
+    pub run: Arc<str>,
+    /// The index of the record.
+    pub record: u64,
 }
 
 impl Shared {
@@ -156,7 +167,7 @@ impl Shared {
         let variables = there.variables().values().filter(differs).map(|variable| quiet(variable)).collect();
         let names = here.into_iter().flat_map(|here| here.variables().keys());
         let gone = names.filter(|name| there.get(name.as_str()).is_none()).cloned().collect();
-        Some(Self { scope, seen, revision: there.revision(), variables, gone })
+        Some(Self { scope, seen, revision: there.revision(), variables, gone, by: None })
     }
 
     /// Iterates over every name that changes.

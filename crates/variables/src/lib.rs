@@ -59,7 +59,7 @@ pub use event::{Action, Change, Creation, Entry, Event, Place, Spawner};
 pub use files::{Files, InvalidPath, NoFiles, ReadFault, SpillContent, SpillFile, StorePath};
 pub use ids::{CheckpointId, InvalidId, MutationId, SessionId, StateId, TreeId};
 pub use import::{Import, ImportedDocument};
-pub use layer::{Author, Layer, Shared, Variables, layer_after};
+pub use layer::{Author, Layer, PublishedRecord, Shared, Variables, layer_after};
 pub use name::{InvalidName, Name, NameWarning};
 pub use op::{Call, Delete, Get, Init, Op, ReadForm, Rename, Reply, Rollback, Set, TakeCheckpoint, Written};
 pub use refusal::Refusal;

@@ -104,6 +104,22 @@ pub enum NameWarning {
 }
 
 impl NameWarning {
+    /// Returns the advice with this code.
+    pub fn find(code: &str) -> Option<Self> {
+        [Self::ShortName, Self::NumberedName, Self::NotSnakeCase]
+            .into_iter()
+            .find(|warning| warning.code() == code)
+    }
+
+    /// Returns the advice as a sentence. The variable was written all the same.
+    pub fn advice(self) -> &'static str {
+        match self {
+            Self::ShortName => "a name of one or two characters says little; the variable was written",
+            Self::NumberedName => "numbered names are often better as one list; the variable was written",
+            Self::NotSnakeCase => "names are usually lower case with underscores; the variable was written",
+        }
+    }
+
     /// Returns the code of the advice.
     pub fn code(self) -> &'static str {
         match self {

@@ -69,6 +69,9 @@ pub(crate) struct OriginArgs {
     /// The reason for it
     #[arg(long)]
     pub(crate) reason: Option<String>,
+    /// The node of the task tree that the change belongs to
+    #[arg(long, value_name = "NODE")]
+    pub(crate) task: Option<String>,
     /// Refuse unless the state has exactly this many mutations
     #[arg(long, value_name = "N")]
     pub(crate) if_mutation_count: Option<u64>,
@@ -121,6 +124,7 @@ pub(crate) struct ValueArgs {
     #[arg(allow_negative_numbers = true)]
     pub(crate) value: Option<String>,
     /// text, number, boolean, json, array, file_content, file_path or null; all but texts and files are read as JSON
+    /// [default: the type the variable has; text for a new one or null]
     #[arg(long = "type", short = 't', value_name = "TYPE")]
     pub(crate) value_type: Option<String>,
 }
@@ -239,28 +243,28 @@ pub(crate) struct RollbackArgs {
 }
 
 #[derive(ClapArgs)]
-#[command(
-    after_help = "Example: hence vars cancel job --state state-00000002 --reason 'no longer asked for'"
-)]
 pub(crate) struct EndArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
     /// The reason for it
     #[arg(long)]
     pub(crate) reason: Option<String>,
+    /// A program to run once when the task has ended, with its arguments, without a shell
+    #[arg(long, value_name = "CMD")]
+    pub(crate) on_complete: Option<String>,
 }
 
 #[derive(ClapArgs)]
-#[command(after_help = "Example: hence vars result job state-00000002")]
+#[command(after_help = "Example: hence vars result job part-1")]
 pub(crate) struct ResultArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// The child
-    pub(crate) child: StateId,
+    /// The child: its run, or its state in this run
+    pub(crate) child: String,
 }
 
 #[derive(ClapArgs)]
-#[command(after_help = "Example: hence vars final audit 'three errors'")]
+#[command(after_help = "Example: hence vars final audit 'three errors' --on-complete 'notify-send done'")]
 pub(crate) struct FinalArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
@@ -268,6 +272,9 @@ pub(crate) struct FinalArgs {
     pub(crate) value: ValueArgs,
     #[command(flatten)]
     pub(crate) origin: OriginArgs,
+    /// A program to run once when the task has ended, with its arguments, without a shell
+    #[arg(long, value_name = "CMD")]
+    pub(crate) on_complete: Option<String>,
 }
 
 #[derive(ClapArgs)]

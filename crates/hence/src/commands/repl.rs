@@ -7,26 +7,34 @@ mod words;
 
 use std::io::IsTerminal as _;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 use hence_variables::State;
 
-use super::vars::VarsCommand;
+use super::vars::{self, VarsCommand};
 use crate::args::repl::{ReplArgs, ReplLine};
 use crate::interactive::{CallerTime, Session};
 use crate::prelude::*;
 use completion::Names;
 use editor::LineEditor;
-use words::words;
+pub(crate) use words::words;
 
-const HELP: &str = "set get list rename rm checkpoint checkpoints rollback final fail cancel result status history \
-diff tree export, as in `hence vars`, without the run; # starts a comment, quit ends";
+/// Returns the commands of the prompt: all of `hence vars`.
+fn help() -> String {
+    let line = ReplLine::command();
+    let names: Vec<&str> =
+        line.get_subcommands().map(|command| command.get_name()).filter(|name| *name != "help").collect();
+    format!(
+        "{}, as in `hence vars`, without the run; # starts a comment, help lists the commands, quit ends",
+        names.join(" ")
+    )
+}
 
 pub(super) fn run(context: &Context, args: &ReplArgs) -> Result<Exit, CliError> {
     let time = CallerTime::of(args.now.as_deref())?;
     let mut session = Session::open(context, &args.run, &args.root, time)?;
     let mut exit = Exit::Yes;
     if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
-        context.say(HELP);
+        context.say(help());
         let mut editor = LineEditor::open()?;
         while let Some(line) = editor.read(names(&session)?)? {
             if answer(context, &mut session, time, &line, &mut exit) == Next::End {
@@ -72,7 +80,7 @@ fn answer(
     match line.trim() {
         "" => {}
         comment if comment.starts_with('#') => {}
-        "help" | "?" => context.say(HELP),
+        "help" | "?" => context.say(help()),
         "quit" | "exit" => return Next::End,
         command => match perform(context, session, time, command) {
             Ok(Exit::Yes) => {}
@@ -105,6 +113,12 @@ fn perform(
     });
     // Changes by other processes are included.
     session.refresh()?;
+    if let VarsCommand::Watch(args) = &parsed.command
+        && !std::io::stdin().is_terminal()
+    {
+        // Waiting for other processes would keep the lines that follow from being read.
+        return vars::print_recorded(context, session, args);
+    }
     VarsCommand::run(context, session, &parsed.command)
 }
 

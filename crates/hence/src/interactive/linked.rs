@@ -1,13 +1,17 @@
 //! Task trees across runs: the results of children in other runs, and the whole tree.
 
 use hence_engine::{VariablesRun, without_defects};
+use hence_skills::Pinned;
 use hence_store::{RunId, Store as _, StoreError};
-use hence_variables::{Call, State, StateId, TaskNode, Timestamp, Workspace};
+use hence_variables::{Call, State, StateId, Status, TaskNode, Timestamp, Workspace};
 
-use super::stored_run;
+use super::{stored_run, whole_lines};
 use crate::context::Context;
 use crate::error::CliError;
-use crate::target::problem_name;
+use crate::kind::StoredSkillRun;
+use crate::sink::StoreBlobs;
+use crate::skills::nested_runs;
+use crate::target::{Journal, problem_name};
 
 /// Reads another run of the store; `None` when the store does not have it.
 pub(crate) fn read(context: &Context, run: &str) -> Result<Option<VariablesRun>, CliError> {
@@ -77,6 +81,58 @@ pub(crate) fn whole_tree(
         return whole_tree(context, &spawner.run, above.workspace(), spawner.state);
     }
     descend(context, run, workspace, root).map(Some)
+}
+
+/// Returns the tree of a skill's run, from its outermost run: each run and the runs that its steps nest.
+pub(crate) fn skill_tree(context: &Context, run: &str) -> Result<Option<LinkedNode>, CliError> {
+    let mut root = run.to_owned();
+    while let Some(above) = parent_of(context, &root)? {
+        root = above;
+    }
+    skill_node(context, &root, 0)
+}
+
+/// Returns the run that nests a run, if the store has it.
+fn parent_of(context: &Context, run: &str) -> Result<Option<String>, CliError> {
+    let store = context.store()?;
+    let problem = RunId::new(run).ok().and_then(|id| store.attachment(&id, &problem_name()).ok());
+    let problem = problem.and_then(|bytes| hence_canon::parse(&bytes).ok());
+    let parent =
+        problem.and_then(|problem| Pinned::of_value(&problem)?.links.parent).map(|parent| parent.run);
+    // The id of a nested run begins with that of its parent, so the climb ends.
+    let parent = parent.filter(|parent| is_below(run, parent));
+    Ok(parent
+        .filter(|parent| RunId::new(parent).is_ok_and(|id| store.summary(&id).is_ok()))
+        .map(|run| run.to_string()))
+}
+
+fn is_below(run: &str, above: &str) -> bool {
+    run.len() > above.len() && run.starts_with(above)
+}
+
+fn skill_node(context: &Context, run: &str, depth: u8) -> Result<Option<LinkedNode>, CliError> {
+    let store = context.store()?;
+    let is_there = RunId::new(run).is_ok_and(|id| store.summary(&id).is_ok());
+    if !is_there {
+        return Ok(None);
+    }
+    let journal = Journal::of_run(context, run)?;
+    let Some(kept) = StoredSkillRun::open(&journal, &[])? else { return Ok(None) };
+    let (bytes, blobs) = (whole_lines(journal.bytes.clone()), StoreBlobs(&store));
+    let variables = kept.variables(&bytes, &blobs).map_err(|error| CliError::resume(run, error))?;
+    let Some(mut node) = variables.workspace().task_tree(variables.state()) else { return Ok(None) };
+    node.depth = depth;
+    // A run may complete without a `Final`.
+    node.status = match kept.read_back(&journal)?.state().status() {
+        hence_state::Status::Completed => Status::Complete,
+        hence_state::Status::Failed => Status::Error,
+        _ => node.status,
+    };
+    let mut children = Vec::new();
+    for nested in nested_runs(&bytes, &blobs).iter().filter(|nested| is_below(nested, run)) {
+        children.extend(skill_node(context, nested, depth.saturating_add(1))?);
+    }
+    Ok(Some(LinkedNode { node, run: run.to_owned(), children }))
 }
 
 fn descend(

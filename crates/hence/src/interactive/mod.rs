@@ -7,6 +7,7 @@ mod loaded;
 mod position;
 mod session;
 mod shared_scopes;
+mod skill_scopes;
 mod spills;
 pub(crate) mod stored_run;
 
@@ -17,4 +18,5 @@ pub(crate) use position::Position;
 use session::whole_lines;
 pub(crate) use session::{Session, create};
 pub(crate) use shared_scopes::{SCOPES, SharedScopes, scope_identity};
+pub(crate) use skill_scopes::publish_skill;
 pub(crate) use spills::spills_of;

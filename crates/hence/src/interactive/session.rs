@@ -376,6 +376,9 @@ pub(super) fn create_in(
     }
     let attachments = vec![(problem_name(), bytes)];
     let new = NewRun { id: id.clone(), attachments, lines: sink.journal };
-    store.create(new).map_err(|error| CliError::from(error).with_hint(hint::OTHER_ID_FOR_RUN))?;
+    store.create(new).map_err(|error| match CliError::from(error) {
+        taken if taken.code == Code::Conflict => taken.with_hint(hint::OTHER_ID_FOR_RUN),
+        other => other,
+    })?;
     Ok((id, run, reply))
 }

@@ -24,7 +24,7 @@ pub(crate) const SCOPES: &str = "scopes";
 const KEEPER_SESSION: &str = "shared";
 
 /// A shared scope and the run that holds its layer.
-struct ScopeRun {
+pub(super) struct ScopeRun {
     scope: Scope,
     run: Option<VariablesRun>,
     state: StateId,
@@ -89,7 +89,7 @@ impl SharedScopes {
 
     /// Returns the last time that was recorded in any of the scopes.
     pub(crate) fn last_moment(&self) -> Option<Timestamp> {
-        self.keepers.iter().filter_map(|keeper| keeper.run.as_ref()?.last_moment()).max()
+        self.keepers.iter().filter_map(ScopeRun::last_moment).max()
     }
 
     /// Returns the changes in the shared scopes that the state has not recorded yet.
@@ -134,7 +134,11 @@ impl ScopeRun {
         Ok(Self { scope, run: Some(run), state, writer: None, snapshot })
     }
 
-    fn layer(&self) -> Option<&Layer> {
+    pub(super) fn last_moment(&self) -> Option<Timestamp> {
+        self.run.as_ref()?.last_moment()
+    }
+
+    pub(super) fn layer(&self) -> Option<&Layer> {
         self.run.as_ref()?.workspace().state_view(self.state)?.layer(Scope::Session)
     }
 
@@ -150,10 +154,15 @@ impl ScopeRun {
     fn lift(&mut self, store: &FileStore, revision: u64, now: Timestamp) -> Result<(), SinkError> {
         let seen = self.layer().map_or(0, Layer::revision);
         let (variables, gone) = (Vec::new(), Vec::new());
-        self.record(store, Shared { scope: Scope::Session, seen, revision, variables, gone }, now)
+        self.record(store, Shared { scope: Scope::Session, seen, revision, variables, gone, by: None }, now)
     }
 
-    fn record(&mut self, store: &FileStore, shared: Shared, now: Timestamp) -> Result<(), SinkError> {
+    pub(super) fn record(
+        &mut self,
+        store: &FileStore,
+        shared: Shared,
+        now: Timestamp,
+    ) -> Result<(), SinkError> {
         let (Some(run), Some(writer)) = (self.run.take(), self.writer.take()) else {
             return Err("a shared layer is written once per change".into());
         };
@@ -198,6 +207,24 @@ fn ids(state: &State) -> Result<Vec<(Scope, RunId)>, CliError> {
         Ok((scope, id?))
     };
     all.into_iter().flatten().map(id).collect()
+}
+
+/// Takes the lease of the run of one scope, which is created when there is none; `None` when the state does not have the
+/// scope.
+pub(super) fn lease_scope(
+    context: &Context,
+    store: &FileStore,
+    state: &State,
+    scope: Scope,
+    time: CallerTime,
+) -> Result<Option<(RunId, ScopeRun)>, CliError> {
+    let Some((_, id)) = ids(state)?.into_iter().find(|(found, _)| *found == scope) else { return Ok(None) };
+    if !exists(store, &id)? {
+        begin(store, &id, scope, time.not_before(context, None)?)?;
+    }
+    let writer = lease_of(context, store, &id)?;
+    let keeper = ScopeRun { writer: Some(writer), ..ScopeRun::read(store, scope, &id)? };
+    Ok(Some((id, keeper)))
 }
 
 /// Returns whether an operation may write to a shared scope, so that its run must exist. A state without a tree of its own

@@ -64,6 +64,11 @@ pub(crate) trait Drivable {
         sink: &mut dyn Sink,
     ) -> Result<Driven<'g, Self::Program<'a>>, RunError>;
 
+    /// Does what follows from records that are durable, once: also when an earlier process died before it could.
+    fn follow_up(&self, _: &RunDriver<'_>, _: &Run<'_, Self::Program<'_>>) -> Result<(), CliError> {
+        Ok(())
+    }
+
     /// Returns what the recorded steps used, and the limits of the run.
     fn usage(&self, journal: &[u8], blobs: &dyn Blobs) -> UsageReport;
 
@@ -300,6 +305,7 @@ impl RunDriver<'_> {
         if run.has_ended() && !torn {
             guard::refuse_amendment(id.as_str(), self.options.amended)?;
             self.tidy();
+            kind.follow_up(self, &run)?;
             self.say_ended(kind, &run);
             return self.report(kind, &run, Vec::new(), Start::Ended(None));
         }
@@ -313,6 +319,7 @@ impl RunDriver<'_> {
         if run.has_ended() {
             drop(opened.writer);
             self.tidy();
+            kind.follow_up(self, &run)?;
             self.say_ended(kind, &run);
             return self.report(kind, &run, Vec::new(), Start::Ended(opened.cut));
         }
@@ -382,7 +389,10 @@ impl RunDriver<'_> {
         if let Some(failure) = times.finish() {
             self.context.say(format_args!("run {id}: not every time was measured: {failure}"));
         }
-        match driven.map_err(|error| stopped(id, error))? {
+        let driven = driven.map_err(|error| stopped(id, error))?;
+        let (Driven::Finished(run) | Driven::Blocked(run, _) | Driven::Paused(run, _)) = &driven;
+        kind.follow_up(self, run)?;
+        match driven {
             Driven::Finished(run) => {
                 drop(log);
                 // A log whose every call is recorded is removed; if a crash happens before that, the log is ignored.

@@ -27,6 +27,7 @@ use super::{Drivable, DriveOptions, OpenRun, RunDriver, RunEnd, whole_records, w
 use crate::args::RunArgs;
 use crate::args::position::{CheckpointArgs, RollbackArgs};
 use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs, RetryArgs};
+use crate::interactive::publish_skill;
 use crate::interrupt::Interrupt;
 use crate::prelude::*;
 use crate::sink::{StoreBlobs, StoreExchanges};
@@ -378,6 +379,16 @@ impl Drivable for StoredSkillRun {
                 context.say(format_args!("{}  {}", escape(&outcome.step_id), outcome.status.as_str()));
             }
         })
+    }
+
+    fn follow_up(&self, driver: &RunDriver<'_>, run: &Run<'_, SkillProgram<'_>>) -> Result<(), CliError> {
+        // Only a run that was made in this store publishes: a record that came from elsewhere is data.
+        let attachments = driver.store.attachments(driver.id)?;
+        let is_foreign = attachments.iter().any(|name| name.as_str() == crate::bundle::IMPORTED);
+        match run.program().variables().filter(|_| !is_foreign) {
+            Some(variables) => publish_skill(driver.context, driver.store, driver.id.as_str(), variables),
+            None => Ok(()),
+        }
     }
 
     fn usage(&self, journal: &[u8], blobs: &dyn Blobs) -> UsageReport {

@@ -87,6 +87,11 @@ fn row(relation: &'static str, run: String, runs: u64, found: Found) -> LinkRow 
     LinkRow { relation, run, runs, verdict, detail }
 }
 
+/// Returns the ids of the runs that the steps of a journal nest, in order.
+pub(crate) fn nested_runs(journal: &[u8], blobs: &dyn Blobs) -> Vec<String> {
+    nested_of(journal, blobs).into_iter().flat_map(|nested| nested.runs).map(|(run, _)| run).collect()
+}
+
 /// Returns the runs that each step of a journal nests, as far as they can be read.
 fn nested_of(journal: &[u8], blobs: &dyn Blobs) -> Vec<NestedRuns> {
     let Ok((_, reader)) = Reader::open(whole_records(journal)) else { return Vec::new() };

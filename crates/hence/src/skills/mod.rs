@@ -44,7 +44,7 @@ pub(crate) use document::{SkillDocument, has_prompt, is_skill};
 pub(crate) use executed::ExecutedCall;
 pub(crate) use fork::{FirstRecords, fork};
 pub(crate) use given::{frame, inputs, setting};
-pub(crate) use linked::{LinkRow, linked_runs};
+pub(crate) use linked::{LinkRow, linked_runs, nested_runs};
 pub(crate) use nested::{NestedSkills, StoreChildren, nested_name};
 pub(crate) use referenced_files::{Calls, FileFinding, ReferencedFiles};
 pub(crate) use retry::{claim as claim_retry, claimed_retry, newest_retry, retry, retry_of, root_of};

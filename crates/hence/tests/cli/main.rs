@@ -71,5 +71,6 @@ mod truthful;
 mod variable_snapshots;
 mod variables;
 mod variables_export;
+mod variables_skills;
 mod variables_time;
 mod verify;

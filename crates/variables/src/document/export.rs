@@ -3,23 +3,25 @@
 use hence_canon::{Object, Value};
 
 use crate::document::{history, variable};
+use crate::limits::VARIABLES_MAX;
 use crate::members::Members;
-use crate::{Scope, State, StateView, Status, Variables, VisibleVariables};
+use crate::{Scope, State, StateView, Variables, VisibleVariables};
 
 /// Returns the document of a state: what it sees, its newest log entries, its checkpoints and the counts.
 ///
-/// The document passes [`Verdict::of`](crate::document::Verdict::of), with one exception this crate cannot prevent: other
-/// states may add shared variables past the limit of what this one may see.
+/// The document passes [`Verdict::of`](crate::document::Verdict::of), so it can be imported. Other states may add shared
+/// variables past the limit of a document: of those of the widest scope it then has as many as fit, and says how many it
+/// leaves out.
 pub fn export(view: StateView<'_>) -> Value {
     let state = view.state();
-    let visible = view.visible();
+    let (visible, left_out) = fitting(view.visible());
     let mutations: Value = state.log().map(history::encode_mutation).collect();
     let checkpoints: Value = state.checkpoints().iter().map(history::encode_checkpoint).collect();
     let lists = Members::default().set("mutations", mutations).set("checkpoints", checkpoints);
     head(state)
         .set("variables", variables(&visible))
         .set("history", lists.rest(&state.extra.history).object())
-        .set("metadata", metadata(state, &visible, state.status()))
+        .set("metadata", metadata(state, &visible, left_out))
         .rest(&state.extra.document)
         .object()
         .into()
@@ -30,11 +32,22 @@ pub fn export(view: StateView<'_>) -> Value {
 pub fn export_snapshot(view: StateView<'_>, name: &str) -> Option<Value> {
     let state = view.state();
     let snapshot = state.checkpoint(name)?.snapshot.as_ref()?;
-    let visible = view.visible_at(name)?;
+    let (visible, _) = fitting(view.visible_at(name)?);
     let document = head(state)
         .set("variables", variables(&visible))
         .set("metadata", Members::default().set("completion_status", snapshot.status).object());
     Some(document.object().into())
+}
+
+/// Returns as many variables as a document may have, those of the narrowest scopes first, and how many are left out.
+fn fitting(visible: VisibleVariables) -> (VisibleVariables, usize) {
+    let left_out = visible.len().saturating_sub(VARIABLES_MAX);
+    if left_out == 0 {
+        return (visible, 0);
+    }
+    let mut all: Vec<_> = visible.into_iter().collect();
+    all.sort_by(|(name, found), (other, than)| (found.home, name).cmp(&(than.home, other)));
+    (all.into_iter().take(VARIABLES_MAX).collect(), left_out)
 }
 
 fn head(state: &State) -> Members {
@@ -58,7 +71,7 @@ pub(super) fn variables_of(variables: &Variables, scope: Scope) -> Object {
     encoded.map(|(name, variable)| (name.shared(), variable::encode(variable, Some(scope)))).collect()
 }
 
-fn metadata(state: &State, visible: &VisibleVariables, status: Status) -> Object {
+fn metadata(state: &State, visible: &VisibleVariables, left_out: usize) -> Object {
     let sizes = visible.values().map(|found| found.variable.stored.size_bytes());
     // A document may claim any size for a value that is stored in a file.
     let total = sizes.fold(0, u64::saturating_add);
@@ -70,7 +83,8 @@ fn metadata(state: &State, visible: &VisibleVariables, status: Status) -> Object
         .set("checkpoint_count", state.checkpoints().len())
         .set("total_size_bytes", total)
         .some("execution_config", state.config().map(|config| config.members().clone()))
-        .set("completion_status", status)
+        .set("completion_status", state.status())
+        .some("variables_left_out", (left_out > 0).then_some(left_out as u64))
         .rest(&state.extra.metadata)
         .object()
 }

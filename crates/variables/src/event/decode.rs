@@ -9,7 +9,7 @@ use crate::document::{Document, variable};
 use crate::event::{Change, Creation, Entry, Event, Place, Spawner};
 use crate::import::{Import, ImportedDocument};
 use crate::members::{by_key, whole_count};
-use crate::{CheckpointId, ExecutionConfig, Scope, Shared};
+use crate::{CheckpointId, ExecutionConfig, PublishedRecord, Scope, Shared};
 
 impl Event {
     /// Reads an event.
@@ -74,7 +74,13 @@ fn decode_shared(reader: &mut Reader<'_>) -> Result<Shared, Finding> {
         revision: reader.required("revision", whole_count)?,
         variables: reader.list("variables", |value| variable::decode(value).map(|(variable, _)| variable))?,
         gone: reader.list("gone", read::parsed)?,
+        by: reader.optional("by", decode_published)?,
     })
+}
+
+fn decode_published(value: &Value) -> Result<PublishedRecord, Finding> {
+    let mut reader = Reader::new(value)?;
+    Ok(PublishedRecord { run: reader.text("run")?, record: reader.required("record", whole_count)? })
 }
 
 fn decode_creation(reader: &mut Reader<'_>) -> Result<Creation, Finding> {

@@ -51,12 +51,17 @@ fn encode_change(change: &Change) -> Object {
             .set("revision", shared.revision)
             .set("variables", encode_variables(&shared.variables))
             .set("gone", shared.gone.iter().map(Name::shared).collect::<Value>())
+            .some("by", shared.by.as_ref().map(encode_published))
             .object(),
         Change::RolledBack { to } => kind("rolled_back").set("checkpoint_id", *to).object(),
         Change::Status { status, reason } => {
             kind("status").set("status", *status).some("reason", reason.clone()).object()
         }
     }
+}
+
+fn encode_published(by: &crate::PublishedRecord) -> Object {
+    Members::default().set("run", by.run.clone()).set("record", by.record).object()
 }
 
 fn kind(word: &str) -> Members {

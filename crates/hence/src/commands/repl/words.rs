@@ -4,7 +4,7 @@ use crate::code::Code;
 use crate::error::CliError;
 
 /// Splits a line at blanks. Quotes group words; a backslash takes the next character literally.
-pub(super) fn words(line: &str) -> Result<Vec<String>, CliError> {
+pub(crate) fn words(line: &str) -> Result<Vec<String>, CliError> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None::<char>);
     let mut characters = line.chars();
     while let Some(character) = characters.next() {

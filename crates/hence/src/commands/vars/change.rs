@@ -1,8 +1,11 @@
 //! Commands that change variables: each is one record, durable before it is reported.
 
-use hence_variables::{Call, Delete, Op, Rename, Reply, Rollback, Set, StateId, TakeCheckpoint};
+use hence_variables::{
+    Call, Delete, Name, NameWarning, Op, Rename, Reply, Rollback, Scope, Set, State, StateId, Stored,
+    TakeCheckpoint, ValueType,
+};
 
-use super::value;
+use super::{handler, value};
 use crate::args::vars::{CheckpointArgs, EndArgs, FinalArgs, RenameArgs, RmArgs, RollbackArgs, SetArgs};
 use crate::interactive::{Loaded, Session};
 use crate::prelude::*;
@@ -37,7 +40,11 @@ impl Text for ChangeReport {
         if !self.changed.is_empty() {
             rows.push(("changed", escape(&self.changed.join(", "))));
         }
-        rows.extend(self.warnings.iter().map(|warning| ("warning", warning.clone())));
+        let advice = |code: &String| match NameWarning::find(code) {
+            Some(warning) => format!("{code}: {}", warning.advice()),
+            None => code.clone(),
+        };
+        rows.extend(self.warnings.iter().map(|code| ("warning", advice(code))));
         rows.push(("state", format!("{} ({})", self.state, self.status)));
         rows.push(("mutations", self.mutation_count.to_string()));
         rows.push(("head", self.head.clone()));
@@ -89,8 +96,27 @@ fn change(
     Ok(Exit::Yes)
 }
 
+/// Returns the type of the variable that a write would change, if there is one.
+fn present_type(session: &Session<'_>, args: &SetArgs) -> Result<Option<ValueType>, CliError> {
+    let state = session.state(args.target.state)?;
+    let (Some(view), Ok(name)) = (session.workspace()?.state_view(state), args.name.parse::<Name>()) else {
+        return Ok(None);
+    };
+    let scope = args.scope.as_deref().map(str::parse::<Scope>);
+    let found = match scope {
+        // The rules of variables refuse an unknown scope.
+        Some(scope) => scope.ok().and_then(|scope| view.find_in(scope, &name)),
+        None => view.find(&name),
+    };
+    Ok(found.map(|found| match &found.variable.stored {
+        Stored::Spilled(spill) => spill.logical_type,
+        stored => stored.shown_type(),
+    }))
+}
+
 pub(super) fn set(context: &Context, session: &mut Session<'_>, args: &SetArgs) -> Result<Exit, CliError> {
-    let (value, value_type) = value::typed(&args.value)?;
+    let present = present_type(session, args)?;
+    let (value, value_type) = value::typed(&args.value, present)?;
     let set = Set {
         name: args.name.as_str().into(),
         value,
@@ -110,14 +136,32 @@ pub(super) fn finish(
     session: &mut Session<'_>,
     args: &FinalArgs,
 ) -> Result<Exit, CliError> {
-    let (value, value_type) = value::typed(&args.value)?;
+    let (value, value_type) = value::typed(&args.value, None)?;
     let set = Set {
         value_type,
         origin: (&args.origin).into(),
         if_mutation_count: args.origin.if_mutation_count,
         ..Set::final_answer(value)
     };
-    change(context, session, args.target.state, ("write", "Final"), Op::Set(set))
+    let done = change(context, session, args.target.state, ("write", "Final"), Op::Set(set))?;
+    handle(context, session, args.target.state, args.on_complete.as_deref(), done)
+}
+
+/// Runs the completion handler after a change that ended a task. The change is refused on a task that has ended, so the
+/// handler runs once.
+fn handle(
+    context: &Context,
+    session: &Session<'_>,
+    named: Option<StateId>,
+    command: Option<&str>,
+    done: Exit,
+) -> Result<Exit, CliError> {
+    let state = session.state(named)?;
+    let status = session.workspace()?.state(state).map(State::status);
+    match (command, status.filter(|status| status.is_terminal())) {
+        (Some(command), Some(status)) => handler::run(context, session, (state, status), command),
+        _ => Ok(done),
+    }
 }
 
 pub(super) fn rename(
@@ -171,10 +215,12 @@ pub(super) fn rollback(
 
 pub(super) fn fail(context: &Context, session: &mut Session<'_>, args: &EndArgs) -> Result<Exit, CliError> {
     let op = Op::Fail { reason: args.reason.as_deref().map(Into::into) };
-    change(context, session, args.target.state, ("fail", ""), op)
+    let done = change(context, session, args.target.state, ("fail", ""), op)?;
+    handle(context, session, args.target.state, args.on_complete.as_deref(), done)
 }
 
 pub(super) fn cancel(context: &Context, session: &mut Session<'_>, args: &EndArgs) -> Result<Exit, CliError> {
     let op = Op::Cancel { reason: args.reason.as_deref().map(Into::into) };
-    change(context, session, args.target.state, ("cancel", ""), op)
+    let done = change(context, session, args.target.state, ("cancel", ""), op)?;
+    handle(context, session, args.target.state, args.on_complete.as_deref(), done)
 }

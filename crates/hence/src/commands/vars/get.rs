@@ -3,7 +3,7 @@
 use std::io::IsTerminal as _;
 
 use hence_canon::Value;
-use hence_variables::{Call, Get, Name, Op, ReadForm, Refusal, Reply, Scope};
+use hence_variables::{Call, Get, Name, Op, ReadForm, Refusal, Reply, Scope, State, StateId};
 
 use crate::args::vars::{GetArgs, ResultArgs};
 use crate::interactive::{Position, Session};
@@ -70,12 +70,28 @@ pub(super) fn result(
     args: &ResultArgs,
 ) -> Result<Exit, CliError> {
     let state = session.state(args.target.state)?;
-    let op = Op::ChildResult { child: args.child };
+    let child = child_of(session, state, &args.child)?;
+    let op = Op::ChildResult { child };
     if let Reply::Value { value, value_type, .. } = session.call(&Call::On { state, op })? {
-        let (name, value_type) = (args.child.to_string(), value_type.to_string());
+        let (name, value_type) = (args.child.clone(), value_type.to_string());
         context.print(&GetReport { name, value: Data(value), value_type })?;
     }
     Ok(Exit::Yes)
+}
+
+/// Finds a child by its state's id, or by the run it lives in.
+fn child_of(session: &Session<'_>, parent: StateId, name: &str) -> Result<StateId, CliError> {
+    if let Ok(child) = name.parse() {
+        return Ok(child);
+    }
+    let workspace = session.workspace()?;
+    let children = workspace.state(parent).map(State::children).unwrap_or_default();
+    let lives_there = |child: &&State| child.lives_in().is_some_and(|run| &**run == name);
+    let found = children.iter().filter_map(|child| workspace.state(*child)).find(lives_there);
+    found.map(State::id).ok_or_else(|| {
+        let message = format!("{parent} has no child in a run {name:?}");
+        CliError::new(Code::NoSuchPlace, message).with_hint(hint::LIST_CHILDREN)
+    })
 }
 
 /// Reads a value at any position without recording the read.

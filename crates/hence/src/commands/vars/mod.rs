@@ -5,6 +5,7 @@ mod checkpoints;
 mod diff;
 mod export;
 mod get;
+mod handler;
 mod history;
 mod import;
 mod init;
@@ -45,10 +46,12 @@ commands! { VarsCommand on session: &mut Session<'_> {
     /// Set `Final`, which completes the task
     Final(vars::FinalArgs) => change::finish;
     /// End a task as failed
+    #[command(after_help = "Example: hence vars fail job --reason 'no source answers'")]
     Fail(vars::EndArgs) => change::fail;
     /// Cancel a task
+    #[command(after_help = "Example: hence vars cancel job --reason 'no longer asked for'")]
     Cancel(vars::EndArgs) => change::cancel;
-    /// Read the `Final` of a child
+    /// Read the `Final` of a child, by its run or its state
     Result(vars::ResultArgs) => get::result;
     /// Show the status of a state
     #[command(after_help = "Example: hence vars status audit")]
@@ -67,6 +70,8 @@ commands! { VarsCommand on session: &mut Session<'_> {
     /// Write the documents of all states below a folder
     Export(vars::ExportArgs) => export::run, "vars-export": export::VarsExportReport;
 } }
+
+pub(super) use watch::print_recorded;
 
 pub(super) fn run(context: &Context, args: &vars::VarsArgs) -> Result<Exit, CliError> {
     let time = CallerTime::of(args.now.as_deref())?;

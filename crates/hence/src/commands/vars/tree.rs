@@ -61,7 +61,11 @@ impl Text for TreeReport {
 
 pub(super) fn run(context: &Context, session: &Session<'_>, args: &StateArgs) -> Result<Exit, CliError> {
     let state = session.state(args.target.state)?;
-    let tree = linked::whole_tree(context, session.id.as_str(), session.workspace()?, state)?;
+    let run = session.id.as_str();
+    let tree = match session.is_driven_by_a_skill() {
+        true => linked::skill_tree(context, run)?,
+        false => linked::whole_tree(context, run, session.workspace()?, state)?,
+    };
     if let Some(tree) = tree {
         context.print(&TreeReport::from(&tree))?;
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hence_canon::{Value, parse};
+use hence_variables::ValueType;
 
 use crate::args::vars::{OriginArgs, ValueArgs};
 use crate::input;
@@ -38,9 +39,25 @@ pub(super) fn json(given: &str) -> Result<Value, CliError> {
     parse(text.as_bytes()).map_err(|error| CliError::not_json("the value", error))
 }
 
-/// Reads a value by its type: texts and references as they are, everything else as JSON.
-pub(super) fn typed(args: &ValueArgs) -> Result<(Value, Option<Arc<str>>), CliError> {
-    let value_type = args.value_type.as_deref();
+/// Reads a value by its type: texts and references as they are, everything else as JSON. A value without a type keeps the
+/// type that the variable has: only a given type changes it.
+pub(super) fn typed(
+    args: &ValueArgs,
+    present: Option<ValueType>,
+) -> Result<(Value, Option<Arc<str>>), CliError> {
+    let present = present.filter(|present| *present != ValueType::Null);
+    let kept = present.map(|present| present.as_str()).filter(|_| args.value_type.is_none());
+    let value_type = args.value_type.as_deref().or(kept);
+    if let (Some(kept), Some(given)) = (kept, &args.value)
+        && ["number", "boolean", "json", "array"].contains(&kept)
+    {
+        let fits = json(given).ok().filter(|value| present.is_some_and(|present| present.admits(value)));
+        let value = fits.ok_or_else(|| {
+            let message = format!("the variable is of type {kept}, and the value is not");
+            CliError::new(Code::Variables, message).with_hint(hint::GIVE_TYPE)
+        })?;
+        return Ok((value, Some(kept.into())));
+    }
     let value = match (&args.value, value_type) {
         (None, None | Some("null")) => Value::Null,
         (None, Some(other)) => {
@@ -57,6 +74,6 @@ pub(super) fn typed(args: &ValueArgs) -> Result<(Value, Option<Arc<str>>), CliEr
 impl From<&OriginArgs> for hence_variables::Origin {
     fn from(args: &OriginArgs) -> Self {
         let shared = |text: &Option<String>| text.as_deref().map(Into::into);
-        Self { source: shared(&args.source), reason: shared(&args.reason), task_node_id: None }
+        Self { source: shared(&args.source), reason: shared(&args.reason), task_node_id: shared(&args.task) }
     }
 }

@@ -53,6 +53,21 @@ impl WatchReport {
     }
 }
 
+/// Prints the events from a record on that are recorded already.
+pub(crate) fn print_recorded(
+    context: &Context,
+    session: &Session<'_>,
+    args: &WatchArgs,
+) -> Result<Exit, CliError> {
+    let next = args.from.unwrap_or(session.loaded()?.head().records.get());
+    let found = session.events()?;
+    let found = found.iter().filter(|(index, _)| index.get() >= next);
+    for (index, event) in found.take(usize::try_from(args.count.unwrap_or(u64::MAX)).unwrap_or(usize::MAX)) {
+        context.print(&WatchReport::of(index.get(), event))?;
+    }
+    Ok(Exit::Yes)
+}
+
 /// Prints events from a record on, until the state has ended or enough events were printed.
 pub(super) fn run(context: &Context, session: &mut Session<'_>, args: &WatchArgs) -> Result<Exit, CliError> {
     let state = session.state(args.target.state)?;

@@ -1,0 +1,82 @@
+//! Completion handlers: a program that is run once, after the end of a task is durable.
+//!
+//! What was begun and how it ended are lines of `handlers.ndjson` next to the journal, synced: the journal holds what
+//! happened to the variables, and whoever runs the command decides what happens then. Reading, verifying, replaying and
+//! importing a run start nothing.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use hence_canon::{Object, Value, canonical_bytes};
+use hence_capabilities::process::{self, Ended, Job, Keep, Limits, Program};
+use hence_store::{AttachmentName, Durability, Store as _};
+use hence_variables::{StateId, Status};
+
+use crate::commands::split_words;
+use crate::interactive::Session;
+use crate::prelude::*;
+
+/// The time that a handler may take.
+const TIMEOUT: Duration = Duration::from_secs(600);
+/// The part of its output that is shown.
+const SHOWN_BYTES_MAX: u64 = 64 * 1024;
+
+/// Runs the handler of a task that has just ended.
+pub(super) fn run(
+    context: &Context,
+    session: &Session<'_>,
+    (state, status): (StateId, Status),
+    command: &str,
+) -> Result<Exit, CliError> {
+    let words = split_words(command)?;
+    let Some((path, arguments)) = words.split_first() else { return Ok(Exit::Yes) };
+    let listed: Value = words.iter().map(|word| Value::from(word.as_str())).collect();
+    let entry = |members: Object| members.with("state", state).with("command", listed.clone());
+    note(session, &entry(Object::new().with("handler", "begun")))?;
+    let set = [
+        ("HENCE_RUN", session.id.as_str().to_owned()),
+        ("HENCE_STATE", state.to_string()),
+        ("HENCE_STATUS", status.to_string()),
+    ];
+    let set = set.map(|(name, value)| (OsString::from(name), OsString::from(value)));
+    let program = Program {
+        path: path.into(),
+        arguments: arguments.iter().map(OsString::from).collect(),
+        environment: std::env::vars_os().chain(set).collect(),
+    };
+    let limits = Limits {
+        timeout: TIMEOUT,
+        output: Keep::Start(SHOWN_BYTES_MAX),
+        errors: Keep::Start(SHOWN_BYTES_MAX),
+    };
+    let job = Job { programs: vec![program], directory: ".".into(), input: None };
+    let (outcome, succeeded) = match process::run(job, &limits) {
+        Ended::Exited(exited) => {
+            for stream in [&exited.output, &exited.errors] {
+                String::from_utf8_lossy(stream).lines().for_each(|line| context.say(escape(line)));
+            }
+            (exited.status.to_string(), exited.status.success())
+        }
+        Ended::NotStarted { error, .. } => (format!("not started: {error}"), false),
+        Ended::TimedOut => ("killed: it took too long".to_owned(), false),
+        Ended::TooMuch => ("killed: it wrote too much".to_owned(), false),
+        Ended::Lost(reason) => (format!("nobody saw how it ended: {reason}"), false),
+    };
+    note(session, &entry(Object::new().with("handler", "ended").with("outcome", outcome.as_str())))?;
+    if succeeded {
+        return Ok(Exit::Yes);
+    }
+    context.say(format_args!("the task has ended; its handler has not succeeded: {}", escape(&outcome)));
+    Ok(Exit::Partial)
+}
+
+/// Appends a line to the record of handlers, durably.
+fn note(session: &Session<'_>, entry: &Object) -> Result<(), CliError> {
+    let name =
+        AttachmentName::new("handlers.ndjson").map_err(|error| CliError::from_error(Code::Disk, error))?;
+    let mut line = canonical_bytes(&entry.clone().into());
+    line.push(b'\n');
+    let mut writer = session.store.open(&session.id)?.writer;
+    writer.side_log(&name)?.append(&line, Durability::Synced)?;
+    Ok(())
+}

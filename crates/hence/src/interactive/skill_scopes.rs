@@ -1,0 +1,118 @@
+//! The writes of a skill's steps to scopes that other runs share.
+//!
+//! A step's record is the intent: it is durable before its writes are published. The run of a scope records which record
+//! it took them from, so that publishing again, after a process died in between, changes nothing.
+
+use std::collections::BTreeMap;
+
+use hence_journal::RecordIndex;
+use hence_skills::SkillVariables;
+use hence_store::{Durability, FileStore, Store as _};
+use hence_variables::{
+    Change, Event, Files as _, Home, Name, PublishedRecord, Scope, Shared, State, Stored, Variable,
+};
+
+use super::shared_scopes::lease_scope;
+use super::{CallerTime, SCOPES, whole_lines};
+use crate::prelude::*;
+use crate::sink::StoreBlobs;
+
+/// The last value of each variable that a record wrote to a scope; `None` for one it removed.
+type Writes = BTreeMap<(RecordIndex, Scope), BTreeMap<Name, Option<Variable>>>;
+
+/// Publishes what the steps of a run wrote to shared scopes, each record once.
+pub(crate) fn publish_skill(
+    context: &Context,
+    store: &FileStore,
+    run: &str,
+    variables: &SkillVariables,
+) -> Result<(), CliError> {
+    let Some(view) = variables.workspace().state_view(variables.state()) else { return Ok(()) };
+    let writes = shared_writes(variables.events(), |scope| view.is_shared(scope));
+    if writes.is_empty() {
+        return Ok(());
+    }
+    for variable in writes.values().flat_map(|names| names.values().flatten()) {
+        if let Stored::Spilled(spill) = &variable.stored
+            && let Ok(bytes) = variables.read(&spill.path)
+        {
+            store.put_blob(&bytes, Durability::Synced)?;
+        }
+    }
+    let scopes = FileStore::open_or_create_within(&context.folder, SCOPES)?;
+    for ((record, scope), names) in &writes {
+        let by = PublishedRecord { run: run.into(), record: record.get() };
+        publish(context, &scopes, view.state(), *scope, names, &by)?;
+    }
+    Ok(())
+}
+
+fn shared_writes(events: &[(RecordIndex, Event)], is_shared: impl Fn(Scope) -> bool) -> Writes {
+    let mut writes = Writes::new();
+    for (record, event) in events {
+        for change in &event.changes {
+            let Some(Home::Scope(scope)) = change.place().map(|place| place.home()) else { continue };
+            if !is_shared(scope) {
+                continue;
+            }
+            let (name, value) = match change {
+                Change::Write { variable, .. } => (&variable.name, Some(variable.clone())),
+                Change::Delete { name, .. } => (name, None),
+                _ => continue,
+            };
+            writes.entry((*record, scope)).or_default().insert(name.clone(), value);
+        }
+    }
+    writes
+}
+
+/// Records the writes of one record in the run of a scope, unless that run has them.
+fn publish(
+    context: &Context,
+    scopes: &FileStore,
+    state: &State,
+    scope: Scope,
+    names: &BTreeMap<Name, Option<Variable>>,
+    by: &PublishedRecord,
+) -> Result<(), CliError> {
+    let Some((id, mut keeper)) = lease_scope(context, scopes, state, scope, CallerTime::default())? else {
+        return Ok(());
+    };
+    let journal = whole_lines(scopes.journal_bytes(&id)?);
+    let recorded = hence_engine::events(&journal, &StoreBlobs(scopes))
+        .map_err(|error| CliError::resume(id.as_str(), error))?;
+    let is_here = |event: &Event| {
+        let published =
+            |change: &Change| matches!(change, Change::Shared(shared) if shared.by.as_ref() == Some(by));
+        event.changes.iter().any(published)
+    };
+    if recorded.iter().any(|(_, event)| is_here(event)) {
+        return Ok(());
+    }
+    let now = CallerTime::default().not_before(context, keeper.last_moment())?;
+    let known = |name: &Name| keeper.layer().and_then(|layer| layer.get(name.as_str())).cloned();
+    let (mut variables, mut gone) = (Vec::new(), Vec::new());
+    for (name, value) in names {
+        let before = known(name);
+        if before.as_ref().is_some_and(|before| before.read_only) {
+            let run = escape(&by.run);
+            context
+                .say(format_args!("run {run}: `{name}` is read-only in scope {scope} and was not published"));
+            continue;
+        }
+        match value {
+            Some(variable) => variables.push(Variable {
+                // Others see the time at which the value came to them; it does not go back.
+                created_at: before.map_or(Some(now), |before| before.created_at),
+                updated_at: Some(now),
+                access_count: 0,
+                ..variable.clone()
+            }),
+            None => gone.extend(before.map(|_| name.clone())),
+        }
+    }
+    let seen = keeper.layer().map_or(0, hence_variables::Layer::revision);
+    let by = Some(by.clone());
+    let shared = Shared { scope: Scope::Session, seen, revision: seen + 1, variables, gone, by };
+    keeper.record(scopes, shared, now).map_err(|error| CliError::from_error(Code::Disk, error))
+}

@@ -1,0 +1,189 @@
+//! Skills and variables are one world: answers, goals, trees and shared scopes.
+
+use std::time::Duration;
+
+use hence_testkit::cli::World;
+use serde_json::Value;
+
+const LEAF: &str = "{id: leaf, version: 1.0.0, name: Leaf, description: answers, inputs: {q: {type: string}},
+ outputs: {}, steps: [{id: say, uses: text.join, input: {parts: [inputs.q, '!']}, output: {text: vars.Final}}]}";
+
+fn root(output: &str) -> String {
+    format!(
+        "{{id: root, version: 1.0.0, name: Root, description: asks, inputs: {{q: {{type: string}}}},
+ outputs: {{}}, steps: [{{id: call, uses: 'skill:leaf', input: {{q: inputs.q}}, output: {output}}}]}}"
+    )
+}
+
+const SHARING: &str =
+    "{id: sharing, version: 1.0.0, name: Sharing, description: shares, inputs: {q: {type: string}},
+ outputs: {}, steps: [
+  {id: w, uses: text.join, input: {parts: [inputs.q, '?']}, output: {text: vars.shared_fact},
+   config: {variables: {shared_fact: {type: text, scope: global}}}},
+  {id: t, uses: text.join, input: {parts: [vars.shared_fact, '+']}, output: {text: vars.tree_fact},
+   config: {variables: {tree_fact: {type: text, scope: tree}}}},
+  {id: f, uses: text.join, input: {parts: [vars.tree_fact, '.']}, output: {text: vars.Final}}]}";
+
+fn json(world: &World, line: &str) -> Value {
+    serde_json::from_str(&world.out(line)).unwrap()
+}
+
+fn shares(world: &World, scope: &str) -> usize {
+    world.out(&format!("--store .hence/scopes log {scope}")).matches("vars.share").count()
+}
+
+#[test]
+fn the_answer_of_a_nested_skill_is_its_result() {
+    let world = World::new();
+    world.write("leaf.yaml", LEAF).write("root.yaml", root("{Final: vars.child_result}"));
+    world.out("run root.yaml --skill leaf.yaml --input q=hello --run-id mapped");
+    assert_eq!(world.out("vars get mapped child_result"), "hello!\n");
+    world.out("verify mapped");
+    // Without a mapping it is in the record.
+    world.write("root.yaml", root("{}"));
+    world.out("run root.yaml --skill leaf.yaml --input q=hello --run-id plain");
+    let record = json(&world, "show plain 1 --json");
+    assert!(record.to_string().contains(r#""Final":"hello!""#), "{record}");
+    let tree = json(&world, "vars tree plain --json");
+    assert_eq!(tree["children"][0]["run"], "plain/call");
+    assert_eq!(tree["children"][0]["status"], "complete");
+    assert_eq!(json(&world, "vars tree plain/call --json"), tree);
+}
+
+#[test]
+fn a_run_prints_its_answer_and_its_prompt_is_its_goal() {
+    let world = World::new();
+    world.write("leaf.yaml", LEAF).write("frame.json", r#"{"goal":"greet the world"}"#);
+    let told = world.out("run leaf.yaml --input q=hello --frame frame.json --run-id goal");
+    assert!(told.starts_with("answer:\n  hello!\n"), "{told}");
+    assert_eq!(world.out("vars get goal prompt"), "greet the world\n");
+    assert_eq!(json(&world, "run leaf.yaml --input q=x --run-id other --json")["answer"], "x!");
+    assert_eq!(world.out("vars get other prompt"), "answers\n");
+}
+
+#[test]
+fn other_runs_see_what_a_skill_writes_to_a_shared_scope_and_it_is_written_once() {
+    let world = World::new();
+    world.write("sharing.yaml", SHARING);
+    world.out("vars init plain x");
+    world.out("run sharing.yaml --input q=fact --run-id first");
+    assert_eq!(world.out("vars get plain shared_fact --peek --now 2099-01-01T00:00:00Z"), "fact?\n");
+    assert_eq!((shares(&world, "global"), shares(&world, &tree(&world))), (1, 1));
+    for line in ["resume first", "verify first", "replay first", "vars list first", "resume first"] {
+        world.out(line);
+    }
+    assert_eq!(shares(&world, "global"), 1);
+    // A process that died before it published left that to the next one.
+    std::fs::remove_dir_all(world.path(".hence/scopes")).unwrap();
+    world.out("resume first");
+    assert_eq!(shares(&world, "global"), 1);
+    world.out("run sharing.yaml --input q=news --run-id second");
+    assert_eq!(
+        (shares(&world, "global"), world.out("vars get plain shared_fact --peek")),
+        (2, "news?\n".to_owned())
+    );
+    world.out("--store .hence/scopes verify global");
+    // A bundle is data: nothing of it is published in another store.
+    world.out("export first bundle");
+    world.out("--store other import bundle");
+    world.out("--store other resume first");
+    assert!(!world.path("other/scopes").exists());
+}
+
+fn tree(world: &World) -> String {
+    let found = std::fs::read_dir(world.path(".hence/scopes/runs")).unwrap();
+    let names = found.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.into_iter().find(|name| name.starts_with("tree-")).unwrap()
+}
+
+#[test]
+fn killing_a_run_at_any_time_publishes_each_write_once() {
+    let world = World::new();
+    world.write("sharing.yaml", SHARING);
+    for round in 0..12_u64 {
+        let run = format!("run-{round}");
+        let line =
+            ["run", "sharing.yaml", "--input", "q=fact", "--run-id", &run, "--now", "2026-02-02T00:00:00Z"];
+        let mut child = world.command(&line).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(4 * round));
+        let _ = child.kill();
+        child.wait().unwrap();
+        world.out(&line.join(" "));
+        world.out(&format!("verify {run}"));
+        assert_eq!(shares(&world, "global"), 1 + usize::try_from(round).unwrap(), "{run}");
+    }
+    world.out("--store .hence/scopes verify global");
+}
+
+#[test]
+fn a_type_changes_only_when_it_is_given_and_results_are_named_by_runs() {
+    let world = World::new();
+    world.out("vars init job whole");
+    world.out("vars set job error_count 3 -t number --task node-7");
+    for bad in ["oops", "true", "[1]", ""] {
+        let refused = world.refused(&["vars", "set", "job", "error_count", bad]);
+        assert!(refused.contains("of type number"), "{refused}");
+    }
+    world.refused(&["vars", "set", "job", "error_count"]);
+    world.out("vars set job error_count 4");
+    assert_eq!(json(&world, "vars get job error_count --peek --json")["type"], "number");
+    world.out("vars set job error_count four -t text");
+    assert_eq!(json(&world, "vars get job error_count --peek --json")["type"], "text");
+    assert!(world.out("vars history job --json").contains("node-7"));
+    assert!(world.out("vars set job n 1").contains("short_name: a name of one or two characters"));
+    world.out("vars spawn job part-1 'the first part'");
+    world.out("vars final part-1 found");
+    assert_eq!(world.out("vars result job part-1"), "found\n");
+    assert!(world.refused(&["vars", "result", "job", "part-9"]).contains("no child"));
+    assert!(world.out("explain read-2").starts_with("READ-2: "));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_ended_task_is_final_everywhere_and_its_handler_runs_once() {
+    let world = World::new();
+    world.out("vars init job whole");
+    world.write("note.sh", "#!/bin/sh\necho \"$HENCE_RUN $HENCE_STATUS $1\" >> noted\n");
+    let handler = ["vars", "final", "job", "done", "--on-complete", "sh note.sh 'two words'"];
+    let answer = world.ask(&handler);
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    assert_eq!(world.read("noted"), b"job complete two words\n");
+    assert_ne!(world.ask(&handler).code, 0);
+    for line in ["verify job", "replay job", "vars get job Final", "vars status job"] {
+        world.out(line);
+    }
+    assert_eq!(world.read("noted").len(), "job complete two words\n".len());
+    assert_eq!(world.out("state job /status"), "\"completed\"\n");
+    let journal = world.journal("job");
+    for line in ["vars set job a 1", "vars rollback job initial_state", "vars init job more --add"] {
+        assert!(world.hence(line).contains("[exit 1]"), "{line}");
+    }
+    assert_eq!(world.journal("job"), journal);
+    let log = String::from_utf8(world.read(".hence/runs/job/handlers.ndjson")).unwrap();
+    assert_eq!(log.lines().count(), 2, "{log}");
+    // A fork goes on.
+    world.out("fork job --from 2 --run-id again");
+    world.out("vars set again other_one 1");
+    world.out("verify again");
+    // A handler that fails does not undo the end, and is not called a success.
+    world.out("vars init bad whole");
+    let failed = world.hence("vars fail bad --reason 'no source' --on-complete false");
+    assert!(failed.contains("has not succeeded") && failed.contains("[exit 5]"), "{failed}");
+    assert!(world.out("runs").contains("failed"));
+    assert!(world.out("why bad").contains("no source"));
+    world.out("verify bad");
+    world.out("replay bad");
+}
+
+#[test]
+fn a_piped_prompt_lists_its_commands_and_does_not_wait() {
+    let world = World::new();
+    world.out("vars init job whole");
+    let told = world.hence_with(
+        "repl job",
+        b"help\nwatch --from 1\nset counted_things 2 -t number\nget counted_things\n",
+    );
+    for word in ["spawn", "watch", "import", "create prompt", "\n2\n"] {
+        assert!(told.contains(word), "{word}: {told}");
+    }
+}
