@@ -15,8 +15,8 @@ use hence_cognition::state::Memory;
 use hence_journal::RecordIndex;
 use hence_state::{ProblemSpec, Timestamp};
 use hence_variables::{
-    Call, Change, Decision, Event, Files, Init, Name, NoFiles, Op, Origin, ReadFault, Refusal, Scope, Set,
-    StateId, StorePath, Timestamp as Moment, TreeId, Workspace, apply, decide,
+    Call, Change, Decision, Event, Files, Init, Name, NoFiles, Op, Origin, ReadFault, Refusal, Set, StateId,
+    StorePath, Timestamp as Moment, TreeId, Workspace, apply, decide,
 };
 
 use crate::pinned::Pinned;

@@ -101,10 +101,14 @@ fn contract(uses: &Uses, registry: &dyn Registry) -> Option<Contract> {
     })
 }
 
-/// Returns the outputs of a skill: those it declares, and everything else that its steps write there.
+/// Returns the outputs of a skill: those it declares, everything else that its steps write there, and its answer.
 fn outputs(skill: &Skill, wired: BTreeSet<Arc<str>>) -> BTreeSet<Arc<str>> {
     let written = skill.steps.iter().flat_map(super::targets).map(|target| target.text().clone());
-    let written = written.chain(wired).filter_map(|target| target.strip_prefix("outputs.").map(Arc::from));
+    let written = written.chain(wired).filter_map(|target| {
+        // The answer that completes a skill is part of its result.
+        let answer = (&*target == "vars.Final").then_some("Final");
+        target.strip_prefix("outputs.").or(answer).map(Arc::from)
+    });
     skill.outputs.iter().map(|(name, _)| name.clone()).chain(written).collect()
 }
 
