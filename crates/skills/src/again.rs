@@ -208,7 +208,9 @@ impl Again<'_> {
         if recorded.lists_calls() && self.has_foreign_keys() {
             believed.push("the idempotency keys of calls that another run made or asked for".to_owned());
         }
-        if recorded.meta.contains_key(USAGE_KEY) {
+        // Calls of gates and nested skills are counted there, and the record does not list them.
+        let counts_hidden = has_gates || recorded.meta.contains_key(NESTED_RUNS_KEY);
+        if recorded.meta.contains_key(USAGE_KEY) || counts_hidden {
             believed.push("what was used of limits (`usage`)".to_owned());
         }
         believed.sort();
