@@ -13,7 +13,7 @@ use hence_policy::foresight::Foresight;
 use hence_policy::lint::FindingKind;
 use hence_policy::policy::{BUILT_IN, Policy};
 use hence_policy::{Options, Summary, check};
-use hence_projection::{PolicyGate, Program, RecordedRun, policies_document, trace_of_run};
+use hence_projection::{PolicyGate, Program, RecordedRun, policies_document, trace_of_measured_run};
 use hence_review::vocabulary::PolicySeverity;
 use hence_state::ProblemSpec;
 use hence_store::{RunId, Store};
@@ -25,6 +25,7 @@ use crate::commands::policies_named;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::hint;
+use crate::measured::RunTimes;
 use crate::sink::StoreBlobs;
 use crate::skills::ExecutedCall;
 use crate::target::Journal;
@@ -197,7 +198,9 @@ impl PolicyCounts {
         let problem = parse_lenient(&store.attachment(id, &crate::target::problem_name()).ok()?).ok()?;
         let run =
             RecordedRun { journal: &journal, problem: &problem, blobs: &blobs, links: &[], calls: None };
-        let trace = trace_of_run(program, &run).ok()?;
+        // The run has been judged; this only counts, so that it may look at what was measured, as `policy check` does.
+        let times = RunTimes::of_run(store, id, &journal);
+        let trace = trace_of_measured_run(program, &run, &times.times).ok()?;
         // The same report as that of `policy check`, so that both count alike.
         let Summary { proven, absent, failed, vacuous, unknown, .. } =
             check(&trace, &policies, Options::default()).summary();

@@ -3,7 +3,7 @@
 use hence_canon::time::Instant;
 use hence_engine::{CallTimes, Measured, MeasuredTimes, RecordTimes, Span, TimedRecord, WaitTimes};
 use hence_journal::{Chained, Control, Lines, Record, RecordIndex};
-use hence_store::{AttachmentName, FileStore, RunId, RunSummary, Store as _, StoreError};
+use hence_store::{AttachmentName, FileStore, RunId, RunSummary, Store, StoreError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -100,7 +100,7 @@ impl RunTimes {
     }
 
     /// Reads the measured times of a run. A time log that cannot be read measures nothing.
-    pub(crate) fn of_run(store: &FileStore, run: &RunId, journal: &[u8]) -> Self {
+    pub(crate) fn of_run(store: &dyn Store, run: &RunId, journal: &[u8]) -> Self {
         let mut found = Self::default();
         let records = timed_records(journal);
         let find = |index: RecordIndex| *records.get(usize::try_from(index.get()).ok()?)?;
