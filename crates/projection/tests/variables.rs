@@ -102,8 +102,10 @@ fn every_operation_is_an_action_and_reads_are_the_sources_of_writes() {
 #[test]
 fn spawned_tasks_are_nested_units_and_unanswered_ones_are_gaps() {
     let mut world = World::new();
-    world.call(Call::Init(Init { parent: Some(STATE), ..Init::with_prompt("count in the second file") }));
     let child = StateId::from_number(2);
+    let state_id = Some(child.to_string().into());
+    let init = Init { state_id, parent: Some(STATE), ..Init::with_prompt("count in the second file") };
+    world.call(Call::Init(init));
     world.on(child, Op::Set(Set::new("errors", 1)));
     world.on(STATE, Op::Set(Set::new("note", "waiting")));
     world.on(child, Op::Fail { reason: Some("the file is gone".into()) });

@@ -151,7 +151,7 @@ fn a_request_is_made_from_the_input_and_secrets_and_its_body_comes_back() {
     let mut lines = request.lines();
     assert_eq!(
         lines.next(),
-        Some("PUT /tickets/a%2Fb%20%3F?fixed=1&q=%C3%BC&pair=a%2Fb%20%3F-%C3%BC HTTP/1.1")
+        Some("PUT /tickets/a%2Fb%20%3F?fixed=1&pair=a%2Fb%20%3F-%C3%BC&q=%C3%BC HTTP/1.1")
     );
     assert!(request.contains("authorization: Bearer hunter2-hunter2\r\n"), "{request}");
     assert!(

@@ -116,7 +116,6 @@ fn everything_that_is_wrong_is_reported_at_once() {
             "0 at `/more`: unknown member; expected capabilities, custom_actions, secrets",
             "0 at `/secrets/S`: a secret has `environment` or `file`, one of them",
             "0 at `/secrets/T`: a secret has `environment` or `file`, one of them",
-            "0 at `/capabilities/text.split`: `text.split` is the id of a built-in capability",
             "0 at `/capabilities/a/provider/command`: expected a list of texts, found string",
             "0 at `/capabilities/a/provider`: `command` is a list that begins with a program",
             "0 at `/capabilities/a/provider/shell`: unknown member; expected command, kind",
@@ -133,6 +132,7 @@ fn everything_that_is_wrong_is_reported_at_once() {
             "0 at `/capabilities/c/provider/kind`: expected one of command, http, rules, found \"telepathy\"",
             "0 at `/capabilities/c/description`: expected a text that is not empty, found \"\"",
             "0 at `/capabilities/d/provider`: `kind` is missing",
+            "0 at `/capabilities/text.split`: `text.split` is the id of a built-in capability",
         ]
     );
     assert!(read(&["null"]).is_err() && read(&["{}"]).is_err());

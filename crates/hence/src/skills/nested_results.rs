@@ -15,7 +15,7 @@ use crate::target::Journal;
 struct Child {
     place: Place,
     skill: String,
-    /// The outputs; `None` when the run failed.
+    /// The outputs and the answer; `None` when the run failed.
     outputs: Option<Object>,
     metrics: TraceMetrics,
     cost: Usage,
@@ -134,7 +134,7 @@ fn read(store: &FileStore, run: &str) -> Result<Option<Child>, CliError> {
         metrics.add(outcome.metrics);
         cost.add(&Usage { cost: Usage::of_meta(&outcome.meta).cost, ..Usage::default() });
     }
-    let outputs = report.failure.is_none().then(|| report.state.memory.outputs().to_object());
+    let outputs = report.failure.is_none().then(|| report.state.result());
     let skill = stored.prepared.skill().id.to_string();
     let is_completed = outputs.is_some();
     let failed = FailedPart::nested(&stored.prepared.skill().id, child.program().outcomes());

@@ -95,7 +95,7 @@ pub(super) fn step(
         ..action_common(context.next, &label, &rationale)
     };
     let called = result.others().get(CALL_MEMBER).and_then(|call| call.get("input"));
-    let asked = called.map(|input| facts::request(input)).unwrap_or_default();
+    let asked = called.map(facts::request).unwrap_or_default();
     let sha256 = [("input_sha256", Value::from(result.input_hash()))];
     let secret = called.filter(|input| facts::has_secret(input)).map(|_| ("contains_secret", true.into()));
     let request: Object = sha256.into_iter().chain(asked).chain(secret).collect();
