@@ -67,7 +67,7 @@ pub(crate) struct SystemClock {
 }
 
 impl SystemClock {
-    pub(crate) fn new() -> Box<dyn Clock> {
+    pub(crate) fn started() -> Box<dyn Clock> {
         Box::new(Self { start: std::time::Instant::now() })
     }
 }

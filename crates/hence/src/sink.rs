@@ -28,7 +28,7 @@ impl<'a> StoreSink<'a> {
 
     /// Makes a sink that also writes the time log of the run.
     pub(crate) fn measured(store: &'a dyn Store, mut writer: Box<dyn RunWriter>) -> (Self, Arc<TimeLog>) {
-        let times = TimeLog::open(&mut *writer, SystemClock::new());
+        let times = TimeLog::open(&mut *writer, SystemClock::started());
         (Self { times: Some(times.clone()), ..Self::new(store, writer) }, times)
     }
 }

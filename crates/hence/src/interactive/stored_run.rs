@@ -129,17 +129,14 @@ pub(super) fn save(
     // A cache that cannot be written is not an error: the journal has everything.
     let Ok(lines) = lines_from(store, &id, used.last_line_at) else { return };
     let Some(end) = lines.len().checked_sub(1) else { return };
-    let last = lines.get(..end).and_then(|lines| memchr_last(lines)).map_or(0, |at| at + 1);
+    let before_last = lines.get(..end).unwrap_or_default();
+    let last = before_last.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let last_line_at = used.last_line_at.saturating_add(u64::try_from(last).unwrap_or(u64::MAX));
     let Some(bytes) = run.snapshot(last_line_at) else { return };
     if writer.attach(&snapshot_name(), &bytes, Durability::Buffered).is_ok() {
         let bytes = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         *used = SnapshotUsed { records: run.head().records.get(), bytes, last_line_at };
     }
-}
-
-fn memchr_last(bytes: &[u8]) -> Option<usize> {
-    bytes.iter().rposition(|byte| *byte == b'\n')
 }
 
 /// Reads the whole lines of a journal from a byte on.

@@ -127,7 +127,7 @@ pub(crate) fn answer(context: &Context, args: &AnswerArgs) -> Result<Exit, CliEr
 
 /// Notes when the answer came. An answer is stored even if its time cannot be.
 fn note_answer(writer: &mut dyn RunWriter, call: &CallName) {
-    let (log, Some(at)) = (TimeLog::open(writer, SystemClock::new()), clock::wall()) else { return };
+    let (log, Some(at)) = (TimeLog::open(writer, SystemClock::started()), clock::wall()) else { return };
     // The record that takes the time in is that of the outermost step, which the key begins with.
     let outermost = call.key.split('/').next().unwrap_or_default().replace("~1", "/").replace("~0", "~");
     log.note(Measured::Answered { step: outermost.into(), key: call.key.clone(), at });
