@@ -163,7 +163,9 @@ proptest! {
             whole = whole.apply("vars", &next(size)).unwrap();
         }
         let cut = whole.cut().unwrap();
-        let ReasoningState::Pending(fresh) = pending(Profile::STRICT) else { unreachable!() };
+        let ReasoningState::Pending(fresh) = pending(Profile::STRICT) else {
+            return Err(TestCaseError::fail("a new state is pending"));
+        };
         let mut continued = ReasoningState::Running(fresh.continued(cut));
         prop_assert_eq!(continued.digest(), whole.digest());
         for size in more {
