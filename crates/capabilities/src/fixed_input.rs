@@ -1,4 +1,4 @@
-//! What is wrong with the input of a built-in capability before anything runs.
+//! Finds mistakes in the input of a built-in capability before anything runs.
 
 use hence_canon::{JsonPointer, Value, did_you_mean};
 use hence_cognition::expression::Expression;

@@ -37,7 +37,7 @@ pub struct Replay {
     pub executed: u64,
     /// How many results were read from the journal.
     pub read: u64,
-    /// What was taken over from the journal because nothing else tells it, with the steps it concerns.
+    /// The parts that were read from the journal because nothing else contains them, with the steps they belong to.
     pub believed: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What was exchanged with language models, as records name it.
+//! Exchanges with language models, as records name them.
 
 use hence_canon::Value;
 use hence_cognition::run::{EXCHANGE_KEY, EXCHANGES_KEY};
@@ -58,10 +58,10 @@ pub(crate) struct ExchangeRow {
     call: Option<Data>,
     /// The digest under which the exchange is stored; null if it is not.
     sha256: Option<String>,
-    /// What was sent and received: `api`, `endpoint`, `parameters`, `system`, `messages` and `requests`, of which each has
+    /// The messages sent and received: `api`, `endpoint`, `parameters`, `system`, `messages` and `requests`, of which each has
     /// its outcome, the reason, and the reply as it came. Null if it is not available.
     exchange: Option<Data>,
-    /// Why it is not available.
+    /// The reason why it is not available.
     missing: Option<String>,
 }
 

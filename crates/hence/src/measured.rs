@@ -25,7 +25,7 @@ const CALLS_SHOWN_MAX: usize = 10;
 #[derive(Default)]
 pub(crate) struct RunTimes {
     pub(crate) times: MeasuredTimes,
-    /// What is wrong, in a sentence. Nothing else depends on a time log.
+    /// The defect in a sentence. Nothing else depends on a time log.
     pub(crate) remarks: Vec<String>,
 }
 

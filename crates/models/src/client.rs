@@ -61,7 +61,7 @@ pub(crate) struct RequestError {
     pub(crate) class: FailureClass,
     pub(crate) message: String,
     pub(crate) retry: Retry,
-    /// What was received of a reply.
+    /// The part of a reply that was received.
     pub(crate) received: Option<Box<ModelReply>>,
 }
 

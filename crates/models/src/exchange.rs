@@ -1,4 +1,4 @@
-//! What was sent to a model and what came back, for the record.
+//! Messages to a model and its replies, for the record.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -30,7 +30,7 @@ struct Parts {
 #[derive(Debug)]
 struct Sent {
     outcome: Outcome,
-    /// Why the reply was not used, or why there is none.
+    /// The reason why the reply was not used, or why there is none.
     reason: Option<String>,
     reply: Option<ModelReply>,
     /// The message that asked for another reply.

@@ -33,7 +33,7 @@ pub struct ChildRun {
     pub blobs: Vec<Vec<u8>>,
     /// The head of the journal.
     pub head: Head,
-    /// What was measured while the run was executed; empty when nothing was measured.
+    /// The measurements made while the run was executed; empty when nothing was measured.
     pub measured: Vec<Measured>,
 }
 

@@ -38,7 +38,7 @@ pub(super) struct CallStats {
     pub(super) called: BTreeMap<Arc<str>, u64>,
     /// The references to the runs that were nested.
     pub(super) nested: Vec<Value>,
-    /// What failed inside nested skills that completed all the same.
+    /// The failures inside nested skills that completed all the same.
     pub(super) nested_errors: Vec<Value>,
     /// The calls that are not pure, also those of nested runs.
     pub(super) made: Vec<MadeCall>,

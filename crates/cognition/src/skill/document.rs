@@ -79,7 +79,7 @@ pub struct Skill {
 pub struct Reading {
     /// The skill, unless the document is not one.
     pub skill: Option<Skill>,
-    /// What can be read of a document that has steps but is not a skill: enough to look for more findings, not to run.
+    /// The readable part of a document that has steps but is not a skill: enough to look for more findings, not to run.
     pub unfinished: Option<Skill>,
     /// Every finding, in document order.
     pub findings: Vec<SkillFinding>,

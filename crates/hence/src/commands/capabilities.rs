@@ -21,13 +21,13 @@ pub(crate) struct CapabilitiesReport {
 struct CapabilityRow {
     /// Its id, which a step names in `uses`.
     id: String,
-    /// Where it comes from: `built_in`, `person` or `declared`.
+    /// The origin: `built_in`, `person` or `declared`.
     source: &'static str,
-    /// What it does.
+    /// The description.
     description: String,
-    /// What it takes.
+    /// The inputs.
     inputs: Vec<MemberRow>,
-    /// What it gives.
+    /// The outputs.
     outputs: Vec<MemberRow>,
     /// A call of it, for built-in functions.
     example: Option<ExampleRow>,
@@ -42,7 +42,7 @@ struct MemberRow {
     r#type: String,
     /// True if it must be given, or is always there.
     required: bool,
-    /// What it means.
+    /// The meaning.
     description: String,
     /// The only words that are allowed; empty if every value of the type is.
     one_of: Vec<&'static str>,

@@ -36,7 +36,7 @@ pub(crate) struct ShowReport {
     waits: Vec<WaitTimesRow>,
     /// The approvals and rejections in it.
     decisions: Vec<DecisionRow>,
-    /// What was exchanged with language models, one entry for each call.
+    /// The exchanges with language models, one entry for each call.
     exchanges: Vec<ExchangeRow>,
 }
 

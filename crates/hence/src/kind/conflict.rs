@@ -1,4 +1,4 @@
-//! What differs between a stored run and one that was to get its id.
+//! Differences between a stored run and one that was to get its id.
 
 use hence_canon::{Value, parse};
 use hence_engine::{Change, changes};

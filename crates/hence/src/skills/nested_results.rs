@@ -19,7 +19,7 @@ struct Child {
     outputs: Option<Object>,
     metrics: TraceMetrics,
     cost: Usage,
-    /// What failed although the run completed, as its parent records it.
+    /// The failures in a run that completed, as its parent records them.
     failed: Vec<Value>,
 }
 

@@ -1,4 +1,4 @@
-//! What `hence check` finds, and the order of mappings.
+//! The findings of `hence check`, and the order of mappings.
 
 use serde_json::Value;
 

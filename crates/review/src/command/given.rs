@@ -30,7 +30,7 @@ const DEPTH_MAX: usize = 6;
 /// The words of one list that are read: more than any system hands to a program.
 const WORDS_MAX: usize = 100_000;
 
-/// What a callee is said to do with its input.
+/// The declared use of a callee's input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Callee {
     /// It runs commands, or nothing is said.

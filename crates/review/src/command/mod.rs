@@ -137,7 +137,7 @@ pub enum Ran {
     No,
 }
 
-/// How a command of a line ended, as far as the end of the line shows it.
+/// The end of a command of a line, as far as the end of the line shows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
     /// With success.
@@ -186,7 +186,7 @@ pub struct Part {
     pub content: Option<String>,
     /// Whether it ran.
     pub ran: Ran,
-    /// How it ended.
+    /// The end.
     pub ended: Ended,
 }
 

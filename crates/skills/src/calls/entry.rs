@@ -88,7 +88,7 @@ pub enum Entry {
         /// The reply, or the reason why there is none.
         reply: Result<Reply, CallError>,
     },
-    /// What was exchanged with a model in a call that gives no reply.
+    /// An exchange with a model in a call that gives no reply.
     Exchange {
         /// The call.
         call: CallName,

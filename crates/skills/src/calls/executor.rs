@@ -35,7 +35,7 @@ pub struct CallExecutor<'a> {
     nesting: Option<Nesting<'a>>,
     budget: Option<&'a Budget<'a>>,
     meter: &'a dyn Meter,
-    /// What was measured of nested runs that have not ended, by the path of their calls.
+    /// The measurements of nested runs that have not ended, by the path of their calls.
     nested: Mutex<BTreeMap<Arc<str>, Vec<Measured>>>,
     /// The first line or nested run that could not be stored. Nothing is called after it.
     failure: Mutex<Option<SinkError>>,

@@ -30,7 +30,7 @@ pub enum CallStatus {
 pub struct CallHistory {
     calls: BTreeMap<Arc<str>, LoggedCall>,
     outcomes: BTreeMap<Arc<str>, StepOutcome>,
-    /// What was exchanged with models in calls that gave no reply, by key, with the step of each.
+    /// The exchanges with models in calls that gave no reply, by key, with the step of each.
     exchanges: BTreeMap<Arc<str>, (Arc<str>, Value)>,
     spent: Spent,
 }

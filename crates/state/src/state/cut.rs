@@ -7,7 +7,7 @@ use hence_canon::{Canonical, Midstate};
 use super::{Pending, ReasoningState, Running, State, StepIndex};
 use crate::{Artifacts, Timestamp};
 
-/// What a state needs to continue: everything but the outputs of repeated steps, of which it has the hash.
+/// The parts of a state that are needed to continue: everything but the outputs of repeated steps, of which it has the hash.
 ///
 /// A run whose steps all write one artifact grows by one output per step. Its next step reads none of them.
 #[derive(Clone, Debug)]

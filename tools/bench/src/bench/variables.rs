@@ -214,7 +214,7 @@ fn durable(folder: &Path) -> Result<Row, Error> {
     })
 }
 
-/// What `hence vars set` costs late in a long history, against early in it.
+/// Measures the cost of `hence vars set` late in a long history against early in it.
 fn command_line(folder: &Path) -> Result<Row, Error> {
     let store = folder.join("store");
     for (id, count) in [("early", 100), ("late", 10_000)] {

@@ -9,7 +9,7 @@ use crate::capability::Registry;
 use crate::mapping::{KnownInput, ProducedField};
 use crate::skill::{Fields, Findings, Flow, Foreach, Need, Rule, ScatterMerge, Skill, Step, TypeName, Uses};
 
-/// What a callee takes and gives.
+/// The inputs and outputs of a callee.
 struct Contract {
     inputs: Fields,
     outputs: BTreeSet<Arc<str>>,

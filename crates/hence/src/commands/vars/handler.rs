@@ -1,6 +1,6 @@
 //! Completion handlers: a program that is run once, after the end of a task is durable.
 //!
-//! What was begun and how it ended are lines of `handlers.ndjson` next to the journal, synced: the journal holds what
+//! The start and the end of each handler are lines of `handlers.ndjson` next to the journal, synced: the journal holds what
 //! happened to the variables, and whoever runs the command decides what happens then. Reading, verifying, replaying and
 //! importing a run start nothing.
 
