@@ -105,6 +105,7 @@ fn killing_a_run_at_any_time_publishes_each_write_once() {
         let line =
             ["run", "sharing.yaml", "--input", "q=fact", "--run-id", &run, "--now", "2026-02-02T00:00:00Z"];
         let mut child = world.command(&line).spawn().unwrap();
+        // Each round is killed a little later; every moment must give the same result.
         std::thread::sleep(Duration::from_millis(4 * round));
         let _ = child.kill();
         child.wait().unwrap();

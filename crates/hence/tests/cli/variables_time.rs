@@ -36,6 +36,7 @@ fn a_time_to_live_ends_by_real_time_and_reading_does_not_move_time() {
         assert_eq!(real(&world, &peek).1, "x\n");
     }
     let records = std::fs::read(world.path(".hence/runs/live/trace.ndjson")).unwrap();
+    // Nothing else shows that two seconds of real time end a time to live of two seconds.
     std::thread::sleep(Duration::from_millis(2100));
     // Looking finds it expired, and records nothing.
     assert!(real(&world, &peek).1.contains("not_found"));
