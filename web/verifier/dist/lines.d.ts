@@ -1,0 +1,10 @@
+/** Splits a stream of bytes into lines with bounded memory. */
+export declare const LINE_BYTES_MAX: number;
+export interface Line {
+    number: number;
+    /** The bytes without the line feed; nothing when there are too many of them. */
+    bytes: Uint8Array | null;
+    length: number;
+    hasLineFeed: boolean;
+}
+export declare function splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Line>;

@@ -1,0 +1,17 @@
+/**
+ * SHA-256. Whole values are hashed by WebCrypto. WebCrypto cannot continue a hash, and a state grows with every record, so states are
+ * hashed by {@link Sha256}, which can: a run of N records then costs N outputs and not N states.
+ */
+/** Returns the SHA-256 of bytes as 64 lower-case hex digits. */
+export declare function sha256(bytes: Uint8Array): Promise<string>;
+/** A hash in progress, which can be copied and continued. */
+export declare class Sha256 {
+    private readonly words;
+    private readonly block;
+    private length;
+    clone(): Sha256;
+    update(bytes: Uint8Array): this;
+    /** Returns the digest of what was given so far; more can be given afterwards. */
+    hex(): string;
+    private compress;
+}
