@@ -1,0 +1,402 @@
+// Opens every view in a real browser, on runs that the program itself made, and acts through the page as a person would.
+// `SCREENSHOTS=DIR` also writes a picture of each view. Without a browser or a program it says so and ends with 0.
+import assert from "node:assert/strict";
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { pathToFileURL } from "node:url";
+
+import { BINARY, missing, openBrowser, openPage, startServer } from "./browser.mjs";
+import { copyStore, hence, HOSTILE, makeStore } from "./store.mjs";
+
+const why = await missing();
+if (why !== null) {
+  console.log(`skipped: ${why}`);
+  process.exit(0);
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const PICTURES = process.env.SCREENSHOTS ?? null;
+const WAIT = { timeout: 20_000 };
+let store;
+let server;
+let browser;
+
+before(async () => {
+  store = await makeStore(BINARY);
+  server = await startServer(store.folder);
+  browser = await openBrowser();
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+  store?.remove();
+});
+
+/** Opens an address with a session. The token is used once per page; the cookie stays. */
+async function open(to, from = server) {
+  const { page, problems } = await openPage(browser.context, from.origin);
+  await page.goto(from.address(`#token=${encodeURIComponent(from.token)}&to=${encodeURIComponent(to)}`));
+  await page.locator("main").waitFor(WAIT);
+  return { page, problems };
+}
+
+async function picture(page, name) {
+  if (PICTURES === null) return;
+  mkdirSync(PICTURES, { recursive: true });
+  await page.screenshot({ path: join(PICTURES, `${name}.png`) });
+}
+
+/** Serious findings of axe-core. It is run as a function of the page, which the Content-Security-Policy of the page does not touch. */
+async function findings(page) {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  return violations.filter((one) => one.impact === "serious" || one.impact === "critical").map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html.slice(0, 120)).join(" | ")}`);
+}
+
+/** Waits until no answer is outstanding and what came is drawn. The stream of events never ends, so the network never idles. */
+async function settled(page) {
+  await page.waitForFunction(() => document.querySelectorAll("main [role=status] .pulse").length === 0, undefined, WAIT);
+  await page.waitForTimeout(500);
+}
+
+const VIEWS = [
+  ["runs", "/runs", "h1:has-text('Runs')"],
+  ["answer", "/run/triage", "text=5 error lines"],
+  ["answer-failed", "/run/no-table", "text=There is no answer"],
+  ["story", "/run/triage?view=story", ".unit"],
+  ["timeline", "/run/refund-41?view=timeline", "canvas[aria-label^=Timeline]"],
+  ["record", "/run/refund-41/step/1", "text=What does this customer want?"],
+  ["state", "/run/vendor-choice/step/8?view=state&path=%2Fstep_index", ".uplot"],
+  ["lineage", "/run/triage/step/4?view=lineage", "[data-node]"],
+  ["calls", "/run/refund-41?view=calls", ".call:has-text('orders.find')"],
+  ["gaps", "/run/refund-42?view=gaps", "text=What is not established"],
+  ["policies", "/run/contractor-access?view=policies", "text=Only passed is compliance"],
+  ["review", "/run/triage?view=review", "h2:has-text('Threads')"],
+  ["integrity", "/run/triage?view=integrity", "text=records hold"],
+  ["integrity-broken", "/run/tampered?view=integrity", "text=Broken at record 4"],
+  ["waiting", "/waiting", "text=Refund the order?"],
+  ["compare", "/compare?left=vendor-choice&right=vendor-choice-fork", "text=Records side by side"],
+];
+
+for (const [name, to, sign] of VIEWS) {
+  test(`the view ${name} opens, light and dark, without errors and serious findings`, async () => {
+    const { page, problems } = await open(to);
+    await page.locator(sign).first().waitFor(WAIT);
+    await settled(page);
+    await picture(page, name);
+    assert.deepEqual(await findings(page), []);
+    await page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" });
+    await page.locator("html[data-theme=dark]").waitFor(WAIT);
+    assert.deepEqual(await findings(page), []);
+    assert.equal(await page.evaluate(() => document.getAnimations().length), 0, "reduced motion");
+    if (name === "timeline" || name === "answer") await picture(page, `${name}-dark`);
+    assert.deepEqual(problems, []);
+    await page.close();
+  });
+}
+
+test("the token leaves the address, and the cookie is not for scripts", async () => {
+  const { page } = await open("/run/triage");
+  await page.locator("text=5 error lines").first().waitFor(WAIT);
+  assert.equal(new URL(page.url()).hash, "#/run/triage");
+  assert.equal(await page.evaluate(() => document.cookie), "");
+  await page.close();
+});
+
+test("the keyboard moves the cursor, opens dialogs and goes back", async () => {
+  const { page, problems } = await open("/run/vendor-choice/step/3");
+  await page.locator("h2:has-text('AcquireEvidence')").waitFor(WAIT);
+  const step = async () => Number(/\/step\/([0-9]+)/.exec(page.url())?.[1] ?? -1);
+  await page.keyboard.press("j");
+  assert.equal(await step(), 4);
+  await page.keyboard.press("k");
+  await page.keyboard.press("k");
+  assert.equal(await step(), 2);
+  await page.keyboard.press("J");
+  assert.ok((await step()) > 2, "the next unit of the story");
+  await page.keyboard.press("?");
+  await page.locator("dialog[open]:has-text('next, previous record')").waitFor(WAIT);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("g");
+  await page.keyboard.type("8");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/step\/8/, WAIT);
+  await page.keyboard.press("d");
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  await page.keyboard.press("d");
+  await page.waitForURL(/view=state/, WAIT);
+  await page.locator("text=compared with record 8").waitFor(WAIT);
+  await page.keyboard.press("/");
+  await page.keyboard.type("latency");
+  await page.locator("dialog[open] input").waitFor(WAIT);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Escape");
+  await page.waitForURL((url) => url.hash === "#/run/vendor-choice", WAIT);
+  await page.keyboard.press("Escape");
+  await page.waitForURL(/#\/runs/, WAIT);
+  assert.deepEqual(problems, []);
+  await page.close();
+});
+
+test("runs are found as one types, and facets narrow them", async () => {
+  const { page } = await open("/runs");
+  await page.locator("text=vendor-choice").first().waitFor(WAIT);
+  await page.keyboard.press("/");
+  await page.keyboard.type("checkout outage");
+  await page.locator("tbody tr").first().waitFor(WAIT);
+  await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 1, undefined, WAIT);
+  assert.match(page.url(), /search=checkout/);
+  await page.fill("input[type=search]", "no run is called like this");
+  await page.locator("text=No run matches").waitFor(WAIT);
+  await page.close();
+});
+
+test("the state is opened where it changed, and a path shows its values over time", async () => {
+  const { page } = await open("/run/vendor-choice/step/8?view=state");
+  await page.locator(".line.lit").first().waitFor(WAIT);
+  await page.locator("button.key:has-text('step_index')").click();
+  await page.locator(".uplot canvas").waitFor(WAIT);
+  assert.match(page.url(), /path=%2Fstep_index/);
+  await page.locator("input[type=range]").fill("2");
+  await page.locator("h2:has-text('State after record 2')").waitFor(WAIT);
+  await page.close();
+});
+
+test("the hash of a record is computed again in the page", async () => {
+  const { page } = await open("/run/vendor-choice/step/4");
+  await page.locator("summary:has-text('Bytes and hash')").click();
+  await page.locator("text=✓ equal").waitFor(WAIT);
+  await page.close();
+});
+
+test("a model's rejected reply, the demand for another one and the used reply are a conversation", async () => {
+  const { page } = await open("/run/refund-41/step/1");
+  for (const text of ["You sort the mail of a shop", "rejected", "Reply again", "used"]) await page.locator(`text=${text}`).first().waitFor(WAIT);
+  await page.close();
+});
+
+test("a tampered journal turns the integrity view red and says where trust ends", async () => {
+  const { page } = await open("/run/tampered?view=integrity");
+  await page.locator("[role=alert]:has-text('Broken at record 4')").waitFor(WAIT);
+  await page.locator("text=Records 0 to 3 hold").first().waitFor(WAIT);
+  await page.locator("text=record_hash_mismatch").first().waitFor(WAIT);
+  await page.goto(server.address("#/run/tampered"));
+  await page.locator("text=Trust ends at record 4").waitFor(WAIT);
+  await page.close();
+});
+
+test("an anchor of another journal is not found", async () => {
+  const { page } = await open("/run/triage?view=integrity");
+  await page.locator("text=records hold").first().waitFor(WAIT);
+  await page.fill("input[placeholder='HASH:COUNT']", `${"0".repeat(64)}:13`);
+  await page.locator("button:has-text('Check against it')").click();
+  await page.locator("tr:has-text('anchored') >> text=broken").waitFor(WAIT);
+  await page.close();
+});
+
+test("hostile texts stay texts, in every view", async () => {
+  for (const view of ["answer", "story", "timeline", "record", "state", "lineage", "gaps", "review"]) {
+    const { page, problems } = await open(`/run/hostile/step/3?view=${view}`);
+    await settled(page);
+    assert.equal(await page.evaluate(() => window.pwned), undefined, view);
+    assert.equal(await page.evaluate(() => document.querySelectorAll("main img, main script").length), 0, view);
+    const text = await page.evaluate(() => document.body.innerText);
+    assert.doesNotMatch(text, /[\u202a-\u202e\u001b\u200b]/u, `${view} shows hidden characters by number`);
+    assert.deepEqual(problems, [], view);
+    await page.close();
+  }
+  const { page } = await open("/run/hostile");
+  await page.locator("text=<script>window.pwned=1</script>").first().waitFor(WAIT);
+  assert.ok(HOSTILE.includes("\u202e"));
+  await page.locator("text=U+202E").first().waitFor(WAIT);
+  await page.close();
+});
+
+test("a text of 10 MB does not fill the page", async () => {
+  const { page, problems } = await open("/run/long");
+  await page.locator("main >> text=xxxx").first().waitFor(WAIT);
+  const size = await page.evaluate(() => document.body.innerText.length);
+  assert.ok(size < 100_000, `${size} characters`);
+  await page.goto(server.address("#/run/long/step/1?view=state"));
+  await page.locator("h2:has-text('State after record 1')").waitFor(WAIT);
+  assert.deepEqual(problems, []);
+  await page.close();
+});
+
+test("a question is answered through the page, and the record has the name of the token", async () => {
+  const { folder } = store;
+  const { page, problems } = await open("/waiting?run=refund-43");
+  await page.locator("text=Refund the order?").first().waitFor(WAIT);
+  await page.locator("text=refund (annoyed): order of 120.5 EUR").first().waitFor(WAIT);
+  await page.locator("button:has-text('Answer as')").click();
+  await page.locator("[role=alert]:has-text('missing')").waitFor(WAIT);
+  await page.locator("fieldset:has-text('Refund') >> label:has-text('yes')").click();
+  await page.locator("label:has-text('Amount in EUR') >> input").fill("120.5");
+  await page.locator("label:has-text('Why') >> textarea").fill("It broke on the way.");
+  await page.locator("button:has-text('Answer as')").click();
+  await page.locator("text=✓ Recorded").waitFor(WAIT);
+  await page.locator("code:has-text('hence resume refund-43')").first().waitFor(WAIT);
+  const name = await page.evaluate(async () => (await (await fetch("/api/v1/session")).json()).name);
+  // Another process continues the run; the page that watches it shows the new records and the new status.
+  await page.goto(server.address("#/run/refund-43"));
+  await page.locator("h1:has-text('refund-43')").waitFor(WAIT);
+  await hence(BINARY, folder, ["resume", "refund-43"]);
+  await page.locator(".status:has-text('completed')").first().waitFor(WAIT);
+  const shown = JSON.parse(await hence(BINARY, folder, ["show", "refund-43", "approve", "--json"]));
+  assert.equal(shown.output.produced.by, name);
+  assert.deepEqual(shown.output.produced.value, { amount: 120.5, note: "It broke on the way.", refund: true });
+  assert.deepEqual(problems, []);
+  await page.close();
+});
+
+test("a comment, an item and a decision are recorded through the page, by the rules of the command line", async () => {
+  const folder = copyStore(store.folder);
+  const own = await startServer(folder);
+  const { page } = await open("/run/triage/step/3", own);
+  await page.locator("h2:has-text('errors')").waitFor(WAIT);
+  await page.keyboard.press("c");
+  await page.locator("dialog[open] textarea").fill("Which level counts as an error?");
+  await page.locator("dialog[open] button.primary").click();
+  await page.locator("text=comment recorded").waitFor(WAIT);
+  await page.goto(own.address("#/run/triage?view=review"));
+  await page.locator("text=Which level counts as an error?").first().waitFor(WAIT);
+  await page.keyboard.press("c");
+  await page.locator("dialog[open] button:has-text('Item to settle')").click();
+  await page.locator("dialog[open] label:has-text('Title') >> input").fill("Check the log");
+  await page.locator("dialog[open] button.primary").click();
+  await page.locator("text=Check the log").first().waitFor(WAIT);
+  // An approval is refused while a blocking item is open, with the reason of the command line.
+  await page.locator("button:has-text('Approve…')").click();
+  await page.locator(".decide form button.primary").click();
+  await page.locator(".decide [role=alert]").waitFor(WAIT);
+  await page.locator(".decide button:has-text('Cancel')").first().click();
+  await page.locator(".item button:has-text('Resolve…')").click();
+  await page.locator(".item form input").fill("Compared with the service's own count.");
+  await page.locator(".item form button.primary").click();
+  await page.locator(".item .status:has-text('resolved')").waitFor(WAIT);
+  await page.locator("button:has-text('Request changes…')").click();
+  await page.locator(".decide form input").fill("Cite the time zone.");
+  await page.locator(".decide form button.primary").click();
+  await page.locator("text=changes requested").first().waitFor(WAIT);
+  await page.locator("h3:has-text('Hand-off') + button").click();
+  await page.locator(".text-box").waitFor(WAIT);
+  await picture(page, "review");
+  const status = JSON.parse(await hence(BINARY, folder, ["review", "status", "triage", "--json"], [0, 1]));
+  assert.match(JSON.stringify(status), /changes_requested|request_changes|request-changes/);
+  await page.close();
+  await own.stop();
+});
+
+test("a run is approved through the page once nothing stands against it", async () => {
+  const folder = copyStore(store.folder);
+  const own = await startServer(folder);
+  const { page } = await open("/run/vendor-choice?view=review", own);
+  await page.locator("button:has-text('Open a review')").click();
+  await page.locator("h2:has-text('Decision')").waitFor(WAIT);
+  // Everything that stands against it is settled on the command line; the page then approves.
+  const { obstacles } = await page.evaluate(async () => (await fetch("/api/v1/runs/vendor-choice/review")).json());
+  assert.notEqual(obstacles.length, 0);
+  for (const { subject: id } of obstacles) {
+    // A gap is waived, a result accepted; the other command refuses what it is not for.
+    await hence(BINARY, folder, ["review", "waive", "vendor-choice", id, "--note", "looked at by hand", "--author", "bob"], [0, 1, 2]);
+    await hence(BINARY, folder, ["review", "check", "vendor-choice", "accepted", id, "--note", "looked at by hand", "--author", "bob"], [0, 1, 2]);
+  }
+  await page.reload();
+  await page.locator("h2:has-text('Decision')").waitFor(WAIT);
+  await page.locator("button:has-text('Approve…')").click();
+  await page.locator(".decide form button.primary").click();
+  await page.locator(".status:has-text('approved')").first().waitFor(WAIT);
+  await page.close();
+  await own.stop();
+});
+
+test("new records appear without moving what is being read", async () => {
+  const { folder } = store;
+  await hence(BINARY, folder, ["answer", "refund-44", "approve", "--value", '{"refund": false, "note": "no"}']);
+  const { page } = await open("/run/refund-44/step/1");
+  await page.locator("text=What does this customer want?").first().waitFor(WAIT);
+  await hence(BINARY, folder, ["resume", "refund-44"]);
+  await page.locator("button:has-text('go to now')").waitFor(WAIT);
+  assert.match(page.url(), /step\/1/);
+  await page.locator("button:has-text('go to now')").click();
+  await page.waitForURL(/step\/6/, WAIT);
+  await page.close();
+});
+
+test("a torn journal shows what still holds", async () => {
+  const folder = copyStore(store.folder);
+  appendFileSync(join(folder, ".hence/runs/triage/trace.ndjson"), '{"index":13,"prev');
+  const own = await startServer(folder);
+  const { page } = await open("/run/triage?view=integrity", own);
+  await page.locator("text=The last line has no line feed").waitFor(WAIT);
+  await page.goto(own.address("#/run/triage"));
+  await page.locator("text=5 error lines").first().waitFor(WAIT);
+  await page.close();
+  await own.stop();
+});
+
+test("what does not exist has a page that says what to do", async () => {
+  const { page } = await open("/run/no-such-run");
+  await page.locator("[role=alert]:has-text('E0202')").waitFor(WAIT);
+  await page.goto(server.address("#/nowhere"));
+  await page.locator("text=There is no such page").waitFor(WAIT);
+  await page.goto("about:blank");
+  await browser.context.clearCookies();
+  await page.goto(server.address("#token=wrong&to=/runs"));
+  await page.locator("text=This page has no data").waitFor(WAIT);
+  await page.close();
+});
+
+test("one file opens from a folder with the network off, and checks itself", async () => {
+  for (const run of ["triage", "refund-41", "hostile", "certificate-renewal"]) {
+    const file = join(store.folder, `${run}.html`);
+    await hence(BINARY, store.folder, ["view", run, "--html", file]);
+    const { page, problems } = await openPage(browser.context, "file://");
+    await page.context().setOffline(true);
+    await page.goto(pathToFileURL(file).href);
+    await page.locator(`h1:has-text('${run}')`).waitFor(WAIT);
+    await page.goto(`${pathToFileURL(file).href}#/run/${run}?view=integrity`);
+    await page.locator("text=records hold").first().waitFor(WAIT);
+    for (const [view, sign] of [["story", ".unit"], ["timeline", "canvas[aria-label^=Timeline]"], ["lineage", "[data-node]"], ["state", "h2:has-text('State after record')"], ["record", "summary:has-text('Bytes and hash')"], ["gaps", "main"], ["review", "main"], ["policies", "main"]]) {
+      await page.goto(`${pathToFileURL(file).href}#/run/${run}/step/3?view=${view}`);
+      await page.locator(sign).first().waitFor(WAIT);
+      await page.waitForTimeout(200);
+      assert.equal(await page.locator("main [role=alert]").count(), 0, `${run} ${view}`);
+    }
+    if (run === "triage") await picture(page, "single-file");
+    assert.equal(await page.evaluate(() => window.pwned), undefined);
+    assert.deepEqual(problems, [], run);
+    await page.context().setOffline(false);
+    await page.close();
+  }
+});
+
+test("a trace that is no run of ours opens as one file", async () => {
+  const trace = await hence(BINARY, store.folder, ["trace", "export", "triage", "--json"]);
+  writeFileSync(join(store.folder, "trace.json"), trace);
+  const file = join(store.folder, "trace.html");
+  await hence(BINARY, store.folder, ["view", "trace.json", "--html", file]);
+  const { page, problems } = await openPage(browser.context, "file://");
+  await page.goto(pathToFileURL(file).href);
+  await page.locator("text=How it came about").waitFor(WAIT);
+  assert.equal(await page.locator("nav[aria-label='Views of the run'] >> text=Integrity").count(), 0, "a trace has no journal");
+  await page.locator("nav[aria-label='Views of the run'] >> text=Story").click();
+  await page.locator(".unit").first().waitFor(WAIT);
+  assert.deepEqual(problems, []);
+  await page.close();
+});
+
+test("a run prints as a report", async () => {
+  const { page } = await open("/run/triage");
+  await page.locator("text=How it came about").waitFor(WAIT);
+  await page.emulateMedia({ media: "print" });
+  assert.equal(await page.locator(".bar").first().isVisible(), false, "the bar is not printed");
+  assert.equal(await page.locator("text=How it came about").isVisible(), true);
+  const whole = await page.evaluate(() => document.querySelector("article").getBoundingClientRect().height <= document.documentElement.scrollHeight);
+  assert.ok(whole, "nothing is cut off by a scrolling part");
+  await page.close();
+});
