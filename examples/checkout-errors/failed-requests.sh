@@ -10,7 +10,7 @@ exec awk '
         message = ""
         for (field = 6; field <= NF; field++) message = message (field > 6 ? " " : "") $field
         gsub(/["\\]/, "\\\\&", message)
-        item = sprintf("{\"id\":\"line-%d\",\"source\":\"requests.log:%d\",\"at\":\"%s\",\"claim\":\"%s %s answered %s after %s: %s\"}",
+        item = sprintf("{\"id\":\"line-%d\",\"source\":\"requests.log:%d\",\"at\":\"%s\",\"supports\":[\"failed\"],\"claim\":\"%s %s answered %s after %s: %s\"}",
             NR, NR, $1, $2, $3, $4, $5, message)
         items = items (items == "" ? "" : ",") item
     }

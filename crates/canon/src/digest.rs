@@ -76,6 +76,22 @@ impl Digest {
     }
 }
 
+/// Computes the digest of bytes that arrive piece by piece.
+#[derive(Clone, Debug, Default)]
+pub struct Hasher(sha2::Sha256);
+
+impl Hasher {
+    /// Adds bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// Returns the digest of everything that was added.
+    pub fn finish(self) -> Digest {
+        Digest(self.0.finalize().into())
+    }
+}
+
 impl fmt::Display for Digest {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.pad(const_hex::Buffer::<32>::new().format(&self.0))
@@ -112,6 +128,9 @@ mod tests {
         assert_eq!(Digest::of(b"").to_string(), empty);
         assert_eq!(Digest::of_parts([b"ab".as_slice(), b"c"]), Digest::of(b"abc"));
         assert_eq!(empty.parse::<Digest>().unwrap(), Digest::of(b""));
+        let mut hasher = Hasher::default();
+        [b"a".as_slice(), b"", b"bc"].into_iter().for_each(|bytes| hasher.update(bytes));
+        assert_eq!(hasher.finish(), Digest::of(b"abc"));
     }
 
     #[test]

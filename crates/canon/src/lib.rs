@@ -48,7 +48,7 @@ mod words;
 mod write;
 
 pub use canonical::Canonical;
-pub use digest::{Digest, InvalidDigest};
+pub use digest::{Digest, Hasher, InvalidDigest};
 pub use number::{Float, INT_DIGITS_MAX, Int, InvalidInt, NotFinite};
 pub use object::{DuplicateKey, Object};
 pub use object_writer::ObjectWriter;

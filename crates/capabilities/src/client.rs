@@ -1,8 +1,8 @@
 //! The HTTP client of `http` capabilities and of language models.
 //!
 //! It follows no redirects, because a redirect would carry a secret to a host that no file declares. It uses no proxy
-//! to reach this machine. It leaves no connection open after a call, and reads no more of a body than its caller
-//! allows.
+//! to reach this machine. It leaves no connection open after a call, unless its caller asks for it, and reads no more of
+//! a body than its caller allows.
 
 use std::io::Read as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -21,8 +21,17 @@ const CA_FILE_BYTES_MAX: u64 = 1024 * 1024;
 #[derive(Debug, Default)]
 pub struct HttpClient {
     ca_file: Option<PathBuf>,
+    reuse: Reuse,
     direct: OnceLock<Client>,
     proxied: OnceLock<Client>,
+}
+
+/// Whether a connection serves further requests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Reuse {
+    #[default]
+    Never,
+    WhileOpen,
 }
 
 /// A request that can be sent repeatedly.
@@ -106,6 +115,12 @@ impl HttpClient {
         Self { ca_file, ..Self::default() }
     }
 
+    /// Leaves connections open for later requests, which must run in the same [`Connections`].
+    #[must_use]
+    pub fn keeping_connections(self) -> Self {
+        Self { reuse: Reuse::WhileOpen, ..self }
+    }
+
     /// Sends a request and returns the response as soon as its headers have arrived.
     ///
     /// # Errors
@@ -126,7 +141,11 @@ impl HttpClient {
         }
         // A crypto provider that is already installed works as well.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let builder = Client::builder().redirect(reqwest::redirect::Policy::none()).pool_max_idle_per_host(0);
+        let builder = Client::builder().redirect(reqwest::redirect::Policy::none());
+        let builder = match self.reuse {
+            Reuse::Never => builder.pool_max_idle_per_host(0),
+            Reuse::WhileOpen => builder.tcp_nodelay(true),
+        };
         // A name of this machine is never looked up: another machine must not answer for it.
         let builder =
             if is_loopback(url) { builder.no_proxy().dns_resolver(Arc::new(Loopback)) } else { builder };
@@ -189,6 +208,46 @@ impl HttpResponse {
             body.extend_from_slice(chunk.get(..bytes_max - body.len()).unwrap_or(chunk));
         }
         Ok(body)
+    }
+}
+
+/// A place where requests of one caller run, so that connections can stay open between them.
+///
+/// A connection belongs to the runtime that opened it. [`block_on`] makes a runtime for one call and ends it; this one
+/// lives until it is dropped, on a thread of its own.
+#[derive(Debug)]
+pub struct Connections {
+    handle: tokio::runtime::Handle,
+    /// The task that keeps the thread until it is aborted.
+    life: tokio::task::AbortHandle,
+}
+
+impl Connections {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// The system's error when it cannot be started.
+    pub fn open() -> std::io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (handle, life) = (runtime.handle().clone(), runtime.spawn(std::future::pending::<()>()));
+        let abort = life.abort_handle();
+        std::thread::Builder::new().name("connections".to_owned()).spawn(move || {
+            let _ = runtime.block_on(life);
+            // A name lookup cannot be cancelled, and waiting for it could take long.
+            runtime.shutdown_background();
+        })?;
+        Ok(Self { handle, life: abort })
+    }
+
+    /// Runs a future on this thread; `None` when it does not finish in time. Many threads may do so at the same time.
+    pub fn block_on<T>(&self, timeout: Duration, future: impl Future<Output = T>) -> Option<T> {
+        self.handle.block_on(async { tokio::time::timeout(timeout, future).await }).ok()
+    }
+}
+
+impl Drop for Connections {
+    fn drop(&mut self) {
+        self.life.abort();
     }
 }
 

@@ -40,6 +40,7 @@ mod http;
 mod human;
 mod library;
 mod number;
+pub mod orca;
 mod order;
 mod outside;
 pub mod process;
@@ -52,6 +53,7 @@ pub mod secret;
 mod table;
 pub mod template;
 mod text;
+mod unbound;
 mod worker;
 
 pub use exchange::{EXCHANGE_BYTES_MAX, EXCHANGE_REST_BYTES, EXCHANGE_TEXT_BYTES_MAX, ExchangeStore};

@@ -38,6 +38,16 @@ pub trait Provider: Send + Sync {
         None
     }
 
+    /// Returns the members of the input that its texts name, each with the member of the declaration that holds the text.
+    fn named_inputs(&self) -> Vec<(&'static str, Arc<str>)> {
+        Vec::new()
+    }
+
+    /// Returns whether calls can succeed at all: a contract without a provider cannot be called.
+    fn is_bound(&self) -> bool {
+        true
+    }
+
     /// Returns what a call with an input may use at most. A provider that knows nothing of tokens and money uses none.
     fn most(&self, _input: &Value, _output_schema: Option<&Value>) -> Most {
         Most::one_call()
@@ -100,7 +110,10 @@ impl Kinds {
     /// Returns the kinds of this crate.
     pub fn standard() -> Self {
         let none = Self(BTreeMap::new());
-        none.with(crate::command::CommandKind).with(crate::http::HttpKind).with(crate::ruling::RulesKind)
+        none.with(crate::command::CommandKind)
+            .with(crate::http::HttpKind)
+            .with(crate::ruling::RulesKind)
+            .with(crate::unbound::UnboundKind)
     }
 
     /// Adds a kind, and replaces one with the same name.

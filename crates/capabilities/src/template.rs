@@ -97,6 +97,11 @@ impl Placeholder {
         values.pointer(&self.pointer)
     }
 
+    /// Returns the member of the values that the placeholder names or looks into; `None` for all of them.
+    pub fn member(&self) -> Option<Arc<str>> {
+        self.pointer.tokens().next().map(Arc::from)
+    }
+
     /// Returns the name of the secret that replaces the placeholder, where secrets are allowed.
     pub(crate) fn secret(&self) -> Option<&str> {
         self.name.strip_prefix(SECRET_PREFIX)
@@ -165,7 +170,7 @@ impl Template {
     }
 
     /// Iterates over the placeholders.
-    pub(crate) fn placeholders(&self) -> impl Iterator<Item = &Placeholder> {
+    pub fn placeholders(&self) -> impl Iterator<Item = &Placeholder> {
         self.0.iter().filter_map(|piece| match piece {
             Piece::Placeholder(placeholder) => Some(placeholder),
             Piece::Text(_) => None,

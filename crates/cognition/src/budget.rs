@@ -41,6 +41,12 @@ impl Cost {
         Self(self.0.saturating_sub(other.0))
     }
 
+    /// Returns an equal share, rounded down.
+    #[must_use]
+    pub fn divided_by(self, count: u64) -> Self {
+        Self(self.0.checked_div(u128::from(count)).unwrap_or(self.0))
+    }
+
     /// Returns a multiple; `None` on overflow.
     pub fn times(self, factor: u64) -> Option<Self> {
         self.0.checked_mul(u128::from(factor)).map(Self)

@@ -398,7 +398,7 @@ impl<'g> Book<'g> {
     /// Refuses checkpoints in the compat profile: the engine it reproduces has none.
     fn only_strict(&self) -> Result<(), BookError> {
         match self.profile.name {
-            ProfileName::Strict => Ok(()),
+            ProfileName::Strict | ProfileName::Strict2 => Ok(()),
             ProfileName::Compat => Err(BookError::NoCheckpoints),
         }
     }

@@ -56,6 +56,7 @@ mod step;
 mod steps;
 mod variables;
 mod verify;
+mod work;
 
 pub use blob::{
     BlobError, Blobs, INLINE_VALUE_BYTES_MAX, NoBlobs, is_reference, reference, referenced, resolve,
@@ -78,9 +79,11 @@ pub use model::Model;
 pub use outcome_key::{outcome_key, recorded_outcome_key};
 pub use plan::Plan;
 pub use policies::{DEFAULT_POLICY, RegisterError};
-pub use program::{Program, RecordMismatch, RecordedStep, RunKind};
+pub use program::{
+    Program, RecordMismatch, RecordedStep, RunKind, SOLVE_SKILL, SOLVE_SKILL_VERSION, SOLVE_STEP_PREFIX,
+};
 pub use reason::{Event, Reason, ReasonSnapshot, RecordedResult};
-pub use recorded_state::StepOutline;
+pub use recorded_state::{Folded, StepOutline};
 pub use replay::{Difference, RecordedSteps, Replay, replay};
 pub use request::{ENGINE_VERSION, Request};
 pub use run::{Driven, Finished, Pause, ResumeError, Run, RunError, Waiting};

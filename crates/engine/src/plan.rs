@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hence_canon::Int;
 use hence_journal::Sealed;
 use hence_state::{
-    Clock, ClockRule, Finding, Findings, LoopSettings, MaxSteps, ProblemSpec, Profile, ProfileName, Stage,
+    Clock, ClockRule, Finding, Findings, LoopSettings, MaxSteps, ProblemSpec, Profile, Stage, StepsRule,
     Timestamp, Typing,
 };
 
@@ -13,7 +13,7 @@ use crate::book::{Book, BookError, BookStart};
 use crate::bound::{Purpose, bind};
 use crate::policies::{DEFAULT_POLICY, Policies};
 use crate::request::{Request, args_finding};
-use crate::{Engine, Model, RunKind, Step, variables};
+use crate::{Callees, Engine, Model, RunKind, Step, variables, work};
 
 /// A checked request: the problem, its steps and its clock.
 #[derive(Clone)]
@@ -25,6 +25,7 @@ pub struct Plan {
     pub(crate) clock: Clock,
     pub(crate) steps: Vec<Arc<dyn Step>>,
     pub(crate) model: Option<Arc<dyn Model>>,
+    pub(crate) callees: Option<Arc<dyn Callees>>,
 }
 
 impl Plan {
@@ -65,15 +66,26 @@ impl Plan {
 
 /// Plans a request: every rule is checked, every finding is reported, in the order of the stages.
 pub(crate) fn plan(engine: &Engine, request: &Request, purpose: Purpose) -> Result<Plan, Findings> {
-    check(request, engine.model.as_ref(), |problem| {
+    let plan = check(request, engine.model.as_ref(), |problem| {
         let steps = route(&engine.policies, problem).map_err(|finding| vec![finding])?;
-        bind(&steps, problem.settings(), engine.callees.as_ref(), purpose)
-    })
+        let bound = bind(&steps, problem.settings(), engine.callees.as_ref(), purpose);
+        // A recorded problem was accepted when its run began; what it needs may be missing where it is read.
+        if request.profile.steps == StepsRule::Counted || purpose != Purpose::Running {
+            return bound;
+        }
+        let found = work::findings(problem, engine.callees.as_deref());
+        match (bound, found.is_empty()) {
+            (bound, true) => bound,
+            (Ok(_), false) => Err(found),
+            (Err(refused), false) => Err(refused.into_iter().chain(found).collect()),
+        }
+    })?;
+    Ok(Plan { callees: engine.callees.clone(), ..plan })
 }
 
 /// Plans a run of variables: the same checks, but no steps.
 pub(crate) fn plan_variables(request: &Request) -> Result<Plan, Findings> {
-    if request.profile.name != ProfileName::Strict {
+    if !request.profile.name.is_strict() {
         return Err(Findings::one(args_finding("profile", "an interactive run follows the strict profile")));
     }
     check(request, None, |problem| {
@@ -101,8 +113,10 @@ fn check(
         problem.as_ref().and_then(|problem| route(problem).map_err(|found| findings.extend(found)).ok());
     if let (Some(problem), Some(steps)) = (&problem, &steps) {
         findings.extend(budget(problem, steps));
-        if profile.typing == Typing::Strict && problem.settings().model.is_some() && model.is_none() {
-            findings.push(no_model());
+        // Steps that work a problem out write the answer from the conclusions; a model carries out steps as a capability.
+        let is_usable = model.is_some() && profile.steps == StepsRule::Counted;
+        if profile.typing == Typing::Strict && problem.settings().model.is_some() && !is_usable {
+            findings.push(no_model(profile.steps));
         }
     }
     let clock = match (&problem, now) {
@@ -123,6 +137,7 @@ fn check(
             clock,
             steps,
             model: model.cloned(),
+            callees: None,
         }),
         (Some(findings), ..) => Err(findings),
         (None, ..) => Err(Findings::one(args_finding("request", "a part of the request could not be read"))),
@@ -169,12 +184,12 @@ pub(crate) fn policy_finding(path: &[&str], message: String) -> Finding {
     finding(Stage::Policy, path, message)
 }
 
-fn no_model() -> Finding {
-    finding(
-        Stage::Args,
-        &["settings", "structured_generation"],
-        "the problem asks for a language model and none is configured".to_owned(),
-    )
+fn no_model(steps: StepsRule) -> Finding {
+    let message = match steps {
+        StepsRule::Counted => "the problem asks for a language model and none is configured",
+        StepsRule::Worked => "name the model under `settings.model` instead, as `openai:NAME`",
+    };
+    finding(Stage::Args, &["settings", "structured_generation"], message.to_owned())
 }
 
 /// Checks that the clock reaches the end of the shortest path through the plan.
@@ -192,6 +207,7 @@ fn route(policies: &Policies, problem: &ProblemSpec) -> Result<Vec<Arc<dyn Step>
         RunKind::Skill => {
             Some("expected a policy of this engine, found a skill that is pinned by its digest")
         }
+        RunKind::Solve => Some("expected a policy of this engine, found a run of `hence solve`"),
     };
     if let Some(message) = expected {
         return Err(policy_finding(&["settings", "skill"], message.to_owned()));

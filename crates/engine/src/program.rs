@@ -22,7 +22,18 @@ pub enum RunKind {
     Skill,
     /// Operations on variables, which somebody asks for one by one.
     Variables,
+    /// The recursive loop: a model writes blocks of code over a long input.
+    Solve,
 }
+
+/// The skill that a problem pins for a run of the recursive loop.
+pub const SOLVE_SKILL: &str = "solve";
+
+/// The only version of [`SOLVE_SKILL`].
+pub const SOLVE_SKILL_VERSION: &str = "1.0.0";
+
+/// The prefix of the name of every step of such a run.
+pub const SOLVE_STEP_PREFIX: &str = "solve.";
 
 impl RunKind {
     /// Returns the kind of run that a problem document pins.
@@ -31,6 +42,8 @@ impl RunKind {
         let text = |key: &str| pin.and_then(|pin| pin.get(key)?.as_str());
         match text("id") {
             Some(VARIABLES_SKILL) => Self::Variables,
+            // A skill that a person wrote is pinned by its digest, whatever its id is.
+            Some(SOLVE_SKILL) if text("sha256").is_none() => Self::Solve,
             Some(_) if text("version").is_some() && text("sha256").is_some() => Self::Skill,
             _ => Self::Reason,
         }
@@ -41,7 +54,11 @@ impl RunKind {
         let first = Lines::of(journal).get(RecordIndex::HEADER.next());
         let first = first.and_then(|line| hence_canon::parse(line).ok());
         let step = first.as_ref().and_then(|record| record.get("result")?.get("step")?.as_str());
-        if step.is_some_and(|step| step.starts_with(STEP_PREFIX)) { Self::Variables } else { Self::Reason }
+        match step {
+            Some(step) if step.starts_with(STEP_PREFIX) => Self::Variables,
+            Some(step) if step.starts_with(SOLVE_STEP_PREFIX) => Self::Solve,
+            _ => Self::Reason,
+        }
     }
 
     /// Returns the name of the kind.
@@ -50,6 +67,7 @@ impl RunKind {
             Self::Reason => "reason",
             Self::Skill => "skill",
             Self::Variables => "variables",
+            Self::Solve => "solve",
         }
     }
 }

@@ -13,6 +13,18 @@ use crate::{
     DEFAULT_POLICY, Deed, Determinism, Engine, Plan, ResumeError, RunKind, Step, recorded_outcome_key,
 };
 
+/// A record and the state after it.
+pub struct Folded<'a> {
+    /// The index of the record.
+    pub index: RecordIndex,
+    /// The record; `None` for the header.
+    pub record: Option<&'a Record>,
+    /// The artifact that a step's output belongs under.
+    pub key: &'a str,
+    /// The state after the record.
+    pub state: &'a ReasoningState,
+}
+
 /// One step of a routing policy, as far as a reader of a journal needs it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StepOutline {
@@ -45,6 +57,20 @@ impl Engine {
         problem: &Lenient,
         at: Option<RecordIndex>,
     ) -> Result<ReasoningState, ResumeError> {
+        self.fold_states(journal, problem, at, |_| {})
+    }
+
+    /// As [`state_at`](Self::state_at), and shows the state after every record on the way, the header's first.
+    ///
+    /// # Errors
+    /// As for [`state_at`](Self::state_at).
+    pub fn fold_states(
+        &self,
+        journal: &[u8],
+        problem: &Lenient,
+        at: Option<RecordIndex>,
+        mut visit: impl FnMut(Folded<'_>),
+    ) -> Result<ReasoningState, ResumeError> {
         let (first, reader) = Reader::open(journal)?;
         let diverged = |reason: &str| ResumeError::diverged(RecordIndex::HEADER, reason);
         let Record::Header(header) = first.record else {
@@ -59,6 +85,7 @@ impl Engine {
         let last = at.unwrap_or(RecordIndex::new(u64::MAX));
         let wanted = positions(journal);
         wanted.get(&RecordIndex::HEADER).into_iter().for_each(|index| fold.snapshot(*index));
+        visit(Folded { index: RecordIndex::HEADER, record: None, key: "", state: fold.state() });
         let mut records = reader.peekable();
         // Later records are not read, except that the compat profile needs the next one.
         while let Some(record) =
@@ -75,6 +102,8 @@ impl Engine {
             if wanted.contains(&record.index) {
                 fold.snapshot(record.index);
             }
+            let (index, state) = (record.index, fold.state());
+            visit(Folded { index, record: Some(&record.record), key: &key, state });
         }
         Ok(fold.into_state())
     }
@@ -83,7 +112,7 @@ impl Engine {
     fn artifact_keys(&self, problem: &ProblemSpec) -> ArtifactKeys {
         match RunKind::of(problem.canonical().value()) {
             RunKind::Variables => ArtifactKeys::One(ARTIFACT.into()),
-            RunKind::Skill => ArtifactKeys::Numbered,
+            RunKind::Skill | RunKind::Solve => ArtifactKeys::Numbered,
             RunKind::Reason => {
                 let name = problem.settings().policy_profile.as_deref().unwrap_or(DEFAULT_POLICY);
                 let steps = self.policies.policy(name).unwrap_or_default();
@@ -121,7 +150,7 @@ impl Engine {
 enum ArtifactKeys {
     /// Each built-in step has its own key.
     Named(BTreeMap<Arc<str>, Arc<str>>),
-    /// Each step of a skill has a numbered key.
+    /// Each step of a skill or of the recursive loop has a numbered key.
     Numbered,
     /// All operations on variables have the same key.
     One(Arc<str>),

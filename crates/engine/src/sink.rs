@@ -19,6 +19,14 @@ pub trait Sink {
     /// [`SinkError`]; the run then stops and can be resumed from its journal.
     fn append(&mut self, record: &Sealed) -> Result<(), SinkError>;
 
+    /// Appends a record that can be made again if it is lost: it may become durable only with the next record.
+    ///
+    /// # Errors
+    /// As for [`append`](Self::append).
+    fn append_deferred(&mut self, record: &Sealed) -> Result<(), SinkError> {
+        self.append(record)
+    }
+
     /// Stores a large value by its digest.
     ///
     /// # Errors
@@ -37,6 +45,10 @@ pub trait Sink {
 impl<S: Sink + ?Sized> Sink for &mut S {
     fn append(&mut self, record: &Sealed) -> Result<(), SinkError> {
         (**self).append(record)
+    }
+
+    fn append_deferred(&mut self, record: &Sealed) -> Result<(), SinkError> {
+        (**self).append_deferred(record)
     }
 
     fn put_blob(&mut self, value: &Canonical) -> Result<(), SinkError> {

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use hence_canon::{Canonical, Object, Value};
-use hence_state::{Artifacts, Metadata, ProblemSpec, Profile, StepError, StepIndex};
+use hence_state::{Artifacts, Metadata, ProblemSpec, Profile, StepError, StepIndex, StepsRule};
 
 use crate::blob::{self, BlobError, Blobs};
+use crate::bound::Callees;
 use crate::model::Model;
 
 /// One step of a routing policy. Implement it to add your own; register it with [`Engine`](crate::Engine).
@@ -39,9 +40,19 @@ pub trait Step: Send + Sync {
     /// Returns the input, if it can be computed from the output alone.
     ///
     /// A verifier that has only the journal can check such a step.
-    fn input_from_output(&self, output: &Value) -> Option<Value> {
-        let _ = output;
+    fn input_from_output(&self, profile: &Profile, output: &Value) -> Option<Value> {
+        let _ = (profile, output);
         None
+    }
+
+    /// Turns what a capability gave in the place of this step into the step's output. The checks of the step are made
+    /// here, after the capability; the default takes over what it gave.
+    ///
+    /// # Errors
+    /// The reason why the step cannot use it, in words.
+    fn check_reply(&self, view: &View<'_>, capability: &str, reply: &Value) -> Result<Value, String> {
+        let _ = (view, capability);
+        Ok(reply.clone())
     }
 
     /// Returns the call of the step that may change something outside the run, if it makes one. Policies judge such a
@@ -76,6 +87,8 @@ pub struct Deed {
     pub capability: Arc<str>,
     /// The action type that the capability declares.
     pub action: Option<Arc<str>>,
+    /// The program that the capability starts, with its arguments.
+    pub program: Vec<String>,
 }
 
 /// The result of executing a step.
@@ -160,6 +173,7 @@ pub struct View<'a> {
     pub(crate) tally: &'a Tally,
     pub(crate) blobs: &'a dyn Blobs,
     pub(crate) model: Option<&'a dyn Model>,
+    pub(crate) callees: Option<&'a dyn Callees>,
 }
 
 impl<'a> View<'a> {
@@ -216,6 +230,47 @@ impl<'a> View<'a> {
         let value = self.artifact(key)?;
         let unseen = || InputUnavailable::Member { artifact: key.to_owned(), member: member.to_owned() };
         value.get(member).cloned().ok_or_else(unseen)
+    }
+
+    /// Returns the items of all outputs of an artifact together, oldest first.
+    ///
+    /// # Errors
+    /// [`InputUnavailable`] when a value cannot be read.
+    pub fn all_items(&self, key: &str) -> Result<Vec<Value>, InputUnavailable> {
+        let mut items = Vec::new();
+        for output in self.artifacts.all(key) {
+            items.extend_from_slice(blob::resolve(output, self.blobs)?.as_array().unwrap_or_default());
+        }
+        Ok(items)
+    }
+
+    /// Returns the newest value of an artifact; null when no step has written it.
+    ///
+    /// # Errors
+    /// [`InputUnavailable`] when the value cannot be read.
+    pub(crate) fn artifact_or_null(&self, key: &str) -> Result<Value, InputUnavailable> {
+        match self.artifact(key) {
+            Err(InputUnavailable::Artifact(_)) => Ok(Value::Null),
+            found => found,
+        }
+    }
+
+    /// Returns the list under a member of the newest value of an artifact.
+    ///
+    /// # Errors
+    /// [`InputUnavailable`] when there is no such artifact or member.
+    pub(crate) fn artifact_list(&self, key: &str, member: &str) -> Result<Vec<Value>, InputUnavailable> {
+        Ok(self.artifact_member(key, member)?.as_array().unwrap_or_default().to_vec())
+    }
+
+    /// Returns whether the steps of the run work the problem out.
+    pub(crate) fn is_worked(&self) -> bool {
+        self.profile.steps == StepsRule::Worked
+    }
+
+    /// Returns the capabilities that compute methods, if the engine has any.
+    pub(crate) fn callees(&self) -> Option<&'a dyn Callees> {
+        self.callees
     }
 
     /// Returns the number of list items in all outputs of an artifact together.

@@ -112,7 +112,9 @@ impl Engine {
         };
         match kind {
             RunKind::Variables => evidence.verify(&VariablesJournal { evidence }, level),
-            RunKind::Reason | RunKind::Skill => evidence.verify(&ReasonJournal::of(self, evidence), level),
+            RunKind::Reason | RunKind::Skill | RunKind::Solve => {
+                evidence.verify(&ReasonJournal::of(self, evidence), level)
+            }
         }
     }
 
@@ -124,7 +126,9 @@ impl Engine {
         let document = evidence.document();
         match RunKind::of(&document.value) {
             RunKind::Variables => replay(Variables::of_journal(evidence.journal, &document)?, evidence),
-            RunKind::Reason | RunKind::Skill => replay(self.program_to_read(evidence)?, evidence),
+            RunKind::Reason | RunKind::Skill | RunKind::Solve => {
+                replay(self.program_to_read(evidence)?, evidence)
+            }
         }
     }
 

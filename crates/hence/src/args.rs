@@ -2,13 +2,17 @@
 
 mod import;
 mod limits;
+pub(crate) mod new;
 mod policy;
 pub(crate) mod position;
+pub(crate) mod remove;
 pub(crate) mod repl;
 mod review;
 pub(crate) mod skill;
+pub(crate) mod solve;
 mod trace;
 pub(crate) mod vars;
+pub(crate) mod view;
 
 use std::path::{Path, PathBuf};
 
@@ -23,6 +27,7 @@ use crate::commands::Command;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::escape::escape_json;
+use crate::terminal::Color;
 
 pub(crate) use import::ImportArgs;
 pub(crate) use policy::*;
@@ -48,6 +53,15 @@ pub(crate) struct Args {
     /// Print JSON; `hence schema COMMAND` describes it
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Print results and errors only, no hints and no progress
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// Colour the output
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+    /// Do not show long output page by page
+    #[arg(long, global = true)]
+    pub(crate) no_pager: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -56,10 +70,16 @@ pub(crate) struct Args {
 macro_rules! shared_argument {
     ($(#[$doc:meta])* $name:ident { $(#[$help:meta])* $field:ident }) => {
         $(#[$doc])*
-        #[derive(ClapArgs)]
+        #[derive(ClapArgs, Clone)]
         pub(crate) struct $name {
             $(#[$help])*
             $field: String,
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self { $field: text.to_owned() }
+            }
         }
 
         impl std::ops::Deref for $name {
@@ -75,7 +95,7 @@ macro_rules! shared_argument {
 shared_argument! {
     /// The run a command is about.
     RunRef {
-        /// The run, or a prefix of its id
+        /// The run, or a prefix of its id; where a place fits, RUN@INDEX is a record and RUN:STEP a step
         run
     }
 }
@@ -91,7 +111,7 @@ shared_argument! {
 shared_argument! {
     /// The trace a command reads.
     TraceRef {
-        /// A trace as JSON or YAML, or - for standard input
+        /// A trace as JSON or YAML, - for standard input, or a run
         file
     }
 }
@@ -119,7 +139,8 @@ impl Output {
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence run examples/vendor-choice.json --run-id first-look\n         \
     hence run examples/vendor-choice.json --policy records\n\n\
-    Exit codes: 0 completed, 1 failed or blocked by a policy (E0603), 2 usage, 3 waiting, 4 store, 5 partial")]
+    Exit codes: 0 completed and verified, 1 failed, not verified or blocked by a policy (E0603), 2 usage, 3 waiting,\n\
+    4 store, 5 partial or not judged")]
 pub(crate) struct RunArgs {
     /// The file of a problem or a skill, or - for standard input
     pub(crate) problem: String,
@@ -144,6 +165,12 @@ pub(crate) struct RunArgs {
     /// Policies that every step must satisfy: a file (JSON, YAML or TOML) or a built-in pack; may be repeated
     #[arg(long = "policy", value_name = "FILE|PACK")]
     pub(crate) policies: Vec<String>,
+    /// Let a language model work a problem out: openai:NAME, anthropic:NAME, or an address and a name as http://127.0.0.1:11434/v1#NAME
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Use the prompts in this folder in place of the shipped ones of the same file names
+    #[arg(long, value_name = "DIR")]
+    pub(crate) prompts: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) limits: limits::LimitArgs,
     #[command(flatten)]
@@ -151,7 +178,8 @@ pub(crate) struct RunArgs {
 }
 
 #[derive(ClapArgs)]
-#[command(after_help = "Example: hence runs --store /srv/hence --limit 20")]
+#[command(after_help = "Example: hence runs --status failed --status partial --since 7d\n         \
+    hence runs --skill incident-triage --limit 20\n         hence runs --graph")]
 pub(crate) struct RunsArgs {
     /// List at most this many runs; 0 lists all
     #[arg(long, default_value_t = 200)]
@@ -159,9 +187,24 @@ pub(crate) struct RunsArgs {
     /// List only runs that wait for an answer, with their questions
     #[arg(long)]
     pub(crate) waiting: bool,
+    /// List only runs with this status; may be repeated
+    #[arg(long, value_name = "STATUS", value_parser = crate::commands::RUN_STATUSES)]
+    pub(crate) status: Vec<String>,
+    /// List only runs of this skill
+    #[arg(long, value_name = "ID")]
+    pub(crate) skill: Option<String>,
+    /// List only runs created since a time, as 2026-02-09T10:00:00Z or 2026-02-09, or within 90s, 30m, 12h, 7d or 4w
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+    /// List only runs whose id or skill contains this text
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) search: Option<String>,
+    /// Show forks, retries and nested runs below the run they come from
+    #[arg(long)]
+    pub(crate) graph: bool,
 }
 
-#[derive(ClapArgs)]
+#[derive(ClapArgs, Clone)]
 #[command(after_help = "Example: hence log vendor-choice --from 3 --limit 10")]
 pub(crate) struct LogArgs {
     #[command(flatten)]
@@ -172,23 +215,38 @@ pub(crate) struct LogArgs {
     /// List at most this many records; 0 lists all
     #[arg(long, default_value_t = 200)]
     pub(crate) limit: usize,
+    /// Continue to list records as they are appended, until nobody writes the run any more
+    #[arg(long, short, conflicts_with = "json")]
+    pub(crate) follow: bool,
 }
 
 #[derive(ClapArgs)]
-#[command(after_help = "Example: hence show vendor-choice Verify")]
+#[command(after_help = "Example: hence watch vendor-choice")]
+pub(crate) struct WatchArgs {
+    #[command(flatten)]
+    pub(crate) run: RunRef,
+}
+
+#[derive(ClapArgs)]
+#[command(
+    after_help = "Example: hence show vendor-choice:Verify\n         hence show vendor-choice@3\n         hence show vendor-choice Verify"
+)]
 pub(crate) struct ShowArgs {
     #[command(flatten)]
     pub(crate) run: RunRef,
-    /// The index of a record, or the name of a step for its last execution
+    /// The index of a record, or the name of a step for its last execution (default: the place after RUN, as RUN:STEP or RUN@INDEX)
+    #[arg(default_value = "", hide_default_value = true)]
     pub(crate) step: String,
 }
 
-#[derive(ClapArgs)]
-#[command(after_help = "Example: hence state vendor-choice /artifacts/verification --at Verify")]
+#[derive(ClapArgs, Clone)]
+#[command(
+    after_help = "Example: hence state vendor-choice:Verify artifacts.verification\n         hence state vendor-choice /artifacts/verification --at Verify"
+)]
 pub(crate) struct StateArgs {
     #[command(flatten)]
     pub(crate) run: RunRef,
-    /// A JSON pointer into the state [default: the whole state]
+    /// A path in the state, as artifacts.verification or /artifacts/verification [default: the whole state]
     pub(crate) pointer: Option<String>,
     /// Print the state after this record: an index, or a step's name for its last execution [default: the last]
     #[arg(long, value_name = "STEP")]
@@ -284,6 +342,9 @@ pub(crate) struct ExportArgs {
     pub(crate) run: RunRef,
     /// The folder to create; an existing one must be empty
     pub(crate) dir: PathBuf,
+    /// Also write the runs nested in it, each as a bundle in the folder `children`
+    #[arg(long)]
+    pub(crate) with_children: bool,
 }
 
 #[derive(ClapArgs)]

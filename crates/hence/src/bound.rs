@@ -51,11 +51,19 @@ pub(crate) struct BoundCallees {
     budget: Mutex<(Limits, Usage)>,
     /// The run whose idempotency keys are used, where the run that is driven is a retry.
     root: Mutex<Option<Arc<str>>>,
+    /// Whether something may be called, so that secrets must be at hand.
+    may_call: bool,
 }
 
 impl BoundCallees {
+    /// Makes callees of a run whose record is read. No secret is looked for: whoever wrote the record chose where.
+    pub(crate) fn to_read(library: Library) -> Self {
+        Self { may_call: false, ..Self::new(library) }
+    }
+
     pub(crate) fn new(library: Library) -> Self {
         Self {
+            may_call: true,
             library,
             log: Mutex::new(Arc::new(CallLog::in_memory())),
             meter: Mutex::new(Arc::new(NoMeter)),
@@ -181,7 +189,9 @@ impl Callees for BoundCallees {
                 "`{capability}` has rules of trust, confirmation or gates, which only a skill can keep"
             ));
         }
-        if let Some(missing) = self.library.missing_secrets(capability).first() {
+        if self.may_call
+            && let Some(missing) = self.library.missing_secrets(capability).first()
+        {
             return Err(format!("`{capability}` cannot be called: {missing}"));
         }
         Ok(self.library.determinism(capability))
@@ -195,8 +205,26 @@ impl Callees for BoundCallees {
         Self::acts(self, capability)
     }
 
+    fn program(&self, capability: &str) -> Vec<String> {
+        self.library.program(capability).unwrap_or_default()
+    }
+
     fn action(&self, capability: &str) -> Option<Arc<str>> {
         self.library.capability(capability).and_then(|spec| spec.action.clone())
+    }
+
+    fn compute(&self, capability: &str, input: &Value) -> Result<Value, String> {
+        let Some(spec) = self.library.capability(capability) else {
+            return Err("there is no such capability".to_owned());
+        };
+        if let Some(breach) = input.as_object().and_then(|given| breach(&spec.inputs, given)) {
+            return Err(format!("its input does not keep the contract: {breach}"));
+        }
+        match self.library.call_built_in(capability, input) {
+            Some(Ok(output)) => Ok(output.into()),
+            Some(Err(refusal)) => Err(refusal.message.to_string()),
+            None => Err("it is no built-in function".to_owned()),
+        }
     }
 
     fn call(&self, call: &BoundCall<'_>) -> Result<BoundReply, NoReply> {

@@ -22,8 +22,11 @@ pub(crate) const MANIFEST: &str = "bundle.json";
 pub(crate) const JOURNAL: &str = "trace.ndjson";
 /// The folder of large values.
 pub(crate) const BLOBS: &str = "blobs";
-/// The attachment that says that a run came from a bundle. It is not part of a bundle.
-pub(crate) const IMPORTED: &str = "imported";
+/// The folder of the bundles of nested runs, each in a folder of its own. Only `hence import` of the outer bundle reads it.
+pub(crate) const CHILDREN: &str = "children";
+/// The attachment by which earlier versions marked a run that came from a bundle. It is not part of a bundle.
+const IMPORTED: &str = "imported";
+
 /// Returns whether an attachment belongs to the store and not to the run: the mark of an import, a snapshot.
 pub(crate) fn is_local(name: &AttachmentName) -> bool {
     [IMPORTED, stored_run::SNAPSHOT].contains(&name.as_str())

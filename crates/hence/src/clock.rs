@@ -37,6 +37,33 @@ pub(crate) fn now_to_the_millisecond() -> Result<Instant, CliError> {
     millis.and_then(Instant::from_millis).ok_or_else(out_of_range)
 }
 
+/// Reads a time in the past: a time, a day, or how long ago, as `90s`, `30m`, `12h`, `7d` or `4w`.
+///
+/// # Errors
+/// [`CliError`] when the text is none of them.
+pub(crate) fn since(text: &str) -> Result<Instant, CliError> {
+    let given = hence_canon::time::IsoTime::parse(text).and_then(hence_canon::time::IsoTime::to_instant);
+    if let Some(given) = given {
+        return Ok(given);
+    }
+    let refused = || {
+        let message = format!("expected a time, a day, or a number with s, m, h, d or w, found {text:?}");
+        CliError::new(Code::Refused, message).with_hint(hint::GIVE_TIME)
+    };
+    let unit = text.chars().last().ok_or_else(refused)?;
+    let seconds = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 60 * 60,
+        'd' => 24 * 60 * 60,
+        'w' => 7 * 24 * 60 * 60,
+        _ => return Err(refused()),
+    };
+    let count: i64 = text.trim_end_matches(unit).parse().map_err(|_| refused())?;
+    let ago = count.checked_mul(seconds).filter(|ago| *ago >= 0).ok_or_else(refused)?;
+    now_to_the_millisecond()?.checked_add_seconds(-ago).ok_or_else(refused)
+}
+
 /// Returns the second of an instant, in the spelling of records.
 ///
 /// # Errors

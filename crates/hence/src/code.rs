@@ -95,6 +95,14 @@ codes! {
     Imported = "E0323" => No;
     /// A bound capability returned an unusable result.
     BoundStep = "E0335" => No;
+    /// A context of a question cannot be used.
+    Context = "E0340" => No;
+    /// A model cannot be used.
+    Model = "E0341" => Usage;
+    /// The Python worker is missing.
+    Worker = "E0342" => No;
+    /// A run of the loop stopped before its end.
+    SolveStopped = "E0343" => Partial;
     /// A file cannot be read or written.
     File = "E0401" => Usage;
     /// A folder is not a bundle.
@@ -137,6 +145,14 @@ codes! {
     NotALog = "E0720" => No;
     /// A log holds several traces.
     SeveralTraces = "E0721" => Usage;
+    /// A request to the server is not understood.
+    Request = "E0801" => Usage;
+    /// The server does not answer this person, page or host.
+    Access = "E0802" => No;
+    /// The server is busy, or a request exceeds a limit.
+    Busy = "E0803" => Store;
+    /// The server does not start.
+    Listen = "E0804" => Usage;
 }
 
 impl Code {

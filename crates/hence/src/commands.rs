@@ -3,7 +3,7 @@
 mod capabilities;
 mod check;
 mod completions;
-mod diff;
+pub(crate) mod diff;
 mod doctor;
 mod explain;
 mod export;
@@ -11,24 +11,29 @@ mod fork;
 mod hash;
 mod import;
 mod lineage;
-mod log;
-mod policy;
+pub(crate) mod log;
+mod new;
+pub(crate) mod policy;
 mod position;
+mod remove;
 mod repl;
 mod replay;
 mod resume;
 mod retry;
-mod review;
+pub(crate) mod review;
 mod run;
-mod runs;
+pub(crate) mod runs;
 mod schema;
-mod show;
+mod serve;
+pub(crate) mod show;
 mod state;
 mod stats;
-mod trace;
+mod task;
+pub(crate) mod trace;
 pub(crate) mod vars;
-mod verify;
-mod why;
+pub(crate) mod verify;
+mod view;
+pub(crate) mod why;
 
 use crate::args::{self, position as positions, skill};
 use crate::context::ErrorReport;
@@ -39,6 +44,7 @@ pub(crate) use policy::{PolicyCommand, approval_allowed, policies_named};
 pub(crate) use position::{PositionReport, checkpoint_run, roll_back_run};
 pub(crate) use repl::words as split_words;
 pub(crate) use review::ReviewCommand;
+pub(crate) use runs::RUN_STATUSES;
 pub(crate) use show::find_record;
 pub(crate) use trace::TraceCommand;
 
@@ -107,14 +113,25 @@ pub(crate) use commands;
 commands! { Command {
     /// Run a problem or a skill and store its journal
     Run(args::RunArgs) => run::run, "run": kind::RunReport, "run-skill": kind::SkillRunReport;
-    /// List everything that is wrong with a skill, without running it
+    /// Answer a question over inputs that no model window holds
+    Solve(args::solve::SolveArgs) => kind::start_solve, "solve": kind::SolveReport;
+    /// Print the task tree, the trajectory or the cost of a run of `hence solve`
+    Task(args::solve::TaskArgs) => task::run;
+    /// Create an empty store
+    Init(args::new::InitArgs) => new::init, "init": new::InitReport;
+    /// Write a first problem, skill, capabilities file or policy, to change and run
+    New(args::new::NewArgs) => new::run, "new": new::NewReport;
+    /// List everything that is wrong with a skill, a problem, a capabilities file or policies, without running anything
     Check(skill::CheckArgs) => check::run, "check": check::CheckReport;
     /// List the capabilities that skills can call, or show one with an example
-    Capabilities(skill::ListCapabilitiesArgs) => capabilities::run, "capabilities-list": capabilities::CapabilitiesReport;
+    Capabilities(skill::ListCapabilitiesArgs) => capabilities::run, "capabilities-list": capabilities::CapabilitiesReport,
+        "capabilities-import": capabilities::CapabilitiesImportReport;
     /// List the runs of the store
     Runs(args::RunsArgs) => runs::run, "runs": runs::RunsReport;
     /// List the records of a run
     Log(args::LogArgs) => log::run, "log": log::LogReport;
+    /// Show the records of a run as they are appended, and how it stands in the end
+    Watch(args::WatchArgs) => log::watch, "watch": why::WhyReport;
     /// Show one record of a run
     Show(args::ShowArgs) => show::run, "show": show::ShowReport;
     /// Show the state of a run, or part of it
@@ -153,6 +170,14 @@ commands! { Command {
     /// Review a trace: comments, items, waivers and approval in a journal of their own
     #[command(subcommand, after_help = "Example: hence review open trace.json --author ada")]
     Review(ReviewCommand) => ReviewCommand::run;
+    /// Remove runs; their tombstones keep the hashes
+    Rm(args::remove::RmArgs) => remove::rm, "rm": remove::RemoveReport;
+    /// Remove old runs and large values that nothing refers to
+    Gc(args::remove::GcArgs) => remove::gc, "gc": remove::RemoveReport;
+    /// Look at runs in the browser, or write one as a page that needs no server
+    View(args::view::ViewArgs) => view::run, "view": view::ViewReport;
+    /// Serve the runs of the store over HTTP: an API and the viewer's page
+    Serve(args::view::ServeArgs) => serve::run, "serve": serve::ServeReport;
     /// Print the digest of a JSON document's canonical form
     Hash(args::HashArgs) => hash::run, "hash": hash::HashReport;
     /// Count what the store holds, or what a run did

@@ -12,12 +12,23 @@ use crate::args::Args;
 use crate::error::CliError;
 use crate::escape::{escape, escape_json, is_visible_json};
 use crate::hint::Hint;
+use crate::pager::{self, Shown};
 use crate::report::Text;
+use crate::terminal;
 
 /// The place of the store and the form of the output.
 pub(crate) struct Context {
     pub(crate) folder: PathBuf,
     json: bool,
+    quiet: bool,
+    pager: Pager,
+}
+
+/// Whether long output is shown page by page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Pager {
+    OnTerminals,
+    Never,
 }
 
 /// An error as JSON, printed to stderr.
@@ -42,7 +53,13 @@ struct ErrorBody<'a> {
 
 impl Context {
     pub(crate) fn new(args: &Args) -> Self {
-        Self { folder: args.store.clone(), json: args.json }
+        let pager = if args.no_pager { Pager::Never } else { Pager::OnTerminals };
+        Self { folder: args.store.clone(), json: args.json, quiet: args.quiet, pager }
+    }
+
+    /// Makes the context of a server on a store: nothing is said on the terminal.
+    pub(crate) fn of_server(folder: PathBuf) -> Self {
+        Self { folder, json: true, quiet: true, pager: Pager::Never }
     }
 
     /// Opens the store, which must exist.
@@ -62,12 +79,12 @@ impl Context {
 
     /// Returns whether a person is watching, so that progress is worth showing.
     pub(crate) fn is_watched(&self) -> bool {
-        !self.json && std::io::stderr().is_terminal()
+        !self.json && !self.quiet && std::io::stderr().is_terminal()
     }
 
     /// Prints a message to stderr; nothing with --json.
     pub(crate) fn say(&self, text: impl std::fmt::Display) {
-        if !self.json {
+        if !self.json && !self.quiet {
             talk(escape(&text.to_string()));
         }
     }
@@ -84,7 +101,19 @@ impl Context {
 
     /// Prints a report as text, even with --json.
     pub(crate) fn print_as_text<R: Text>(&self, report: &R) -> Result<(), CliError> {
-        self.write_document(&report.text())
+        self.write_document(&terminal::paint(&report.text()))
+    }
+
+    /// Prints a report that may be long: as [`print`](Self::print) does, and page by page on a terminal that it does not fit.
+    pub(crate) fn print_paged<R: Text + Serialize>(&self, report: &R) -> Result<(), CliError> {
+        if self.json || self.pager == Pager::Never {
+            return self.print(report);
+        }
+        let text = report.text();
+        match pager::show(&terminal::paint(&text)) {
+            Shown::Yes => Ok(()),
+            Shown::No => self.print_as_text(report),
+        }
     }
 
     /// Prints a report as JSON, even without --json.
@@ -122,13 +151,7 @@ impl Context {
 
     pub(crate) fn report_error(&self, error: &CliError) {
         if self.json {
-            let body = ErrorBody {
-                code: error.code.as_str(),
-                message: &error.message,
-                findings: &error.findings,
-                hint: error.hint.as_str(),
-            };
-            talk(to_json(&ErrorReport { error: body }));
+            talk(error_json(error));
             return;
         }
         let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
@@ -143,6 +166,17 @@ impl Context {
         let hint = escape(error.hint.as_str());
         talk(format_args!("{cyan}hint{cyan:#}: {hint}; `hence explain {}` says more", error.code));
     }
+}
+
+/// Returns an error as a JSON document.
+pub(crate) fn error_json(error: &CliError) -> String {
+    let body = ErrorBody {
+        code: error.code.as_str(),
+        message: &error.message,
+        findings: &error.findings,
+        hint: error.hint.as_str(),
+    };
+    to_json(&ErrorReport { error: body })
 }
 
 /// Writes a line to stderr. A closed stderr must not end a command.

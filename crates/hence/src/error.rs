@@ -207,6 +207,9 @@ impl From<RunError> for CliError {
         match error {
             RunError::Blob(error) => error.into(),
             RunError::Book(hence_engine::BookError::Gate(error)) => Self::from_error(Code::Gate, error),
+            RunError::Stopped { ref step, .. } if step.starts_with(hence_engine::SOLVE_STEP_PREFIX) => {
+                Self::from_error(Code::SolveStopped, error)
+            }
             RunError::Stopped { .. } | RunError::Waiting { .. } => Self::from_error(Code::BoundStep, error),
             other => Self::from_error(Code::Stopped, other),
         }

@@ -55,20 +55,25 @@ fn of_outcome(outcome: &Value) -> Vec<NamedExchange> {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ExchangeRow {
     /// The call: capability, iteration, item and attempt; null where the record does not say.
-    call: Option<Data>,
+    pub(crate) call: Option<Data>,
     /// The digest under which the exchange is stored; null if it is not.
-    sha256: Option<String>,
+    pub(crate) sha256: Option<String>,
     /// The messages sent and received: `api`, `endpoint`, `parameters`, `system`, `messages` and `requests`, of which each has
     /// its outcome, the reason, and the reply as it came. Null if it is not available.
-    exchange: Option<Data>,
+    pub(crate) exchange: Option<Data>,
     /// The reason why it is not available.
-    missing: Option<String>,
+    pub(crate) missing: Option<String>,
 }
 
 impl ExchangeRow {
     /// Reads the exchanges that a result names.
     pub(crate) fn of_result(result: &Value, blobs: &dyn Blobs) -> Vec<Self> {
         of_result(result, blobs).into_iter().map(|exchange| Self::read(exchange, blobs)).collect()
+    }
+
+    /// Counts the exchanges that a result names.
+    pub(crate) fn count_of_result(result: &Value, blobs: &dyn Blobs) -> usize {
+        of_result(result, blobs).len()
     }
 
     fn read(NamedExchange { call, named }: NamedExchange, blobs: &dyn Blobs) -> Self {

@@ -11,7 +11,7 @@ use hence_engine::{
 use hence_journal::{Header, Reader, Record};
 use hence_policy::foresight::Foresight;
 use hence_policy::lint::FindingKind;
-use hence_policy::policy::{BUILT_IN, Policy};
+use hence_policy::policy::{BUILT_IN, ByConstruction, Policy};
 use hence_policy::{Options, Summary, check};
 use hence_projection::{PolicyGate, Program, RecordedRun, policies_document, trace_of_measured_run};
 use hence_review::vocabulary::PolicySeverity;
@@ -242,18 +242,20 @@ pub(crate) fn warn_never_written<'p>(context: &Context, policies: impl IntoItera
     }
 }
 
-/// Returns whether a policy among these blocks what violates it.
-pub(crate) fn blocks(policies: Option<&Value>) -> bool {
-    let policies = policies.and_then(|document| hence_projection::read_policies(document).ok());
-    policies.iter().flatten().any(|policy| policy.severity() == PolicySeverity::Error)
-}
-
 /// Names the policies of a new run that block and cannot hold a step back, and the parts that nothing ever writes.
 pub(crate) fn say_judged_afterwards(context: &Context, policies: Option<&Value>) {
     let policies = policies.and_then(|document| hence_projection::read_policies(document).ok());
     warn_never_written(context, policies.iter().flatten());
     for policy in policies.iter().flatten().filter_map(JudgedAfterwards::of) {
         context.say(policy.sentence());
+    }
+    for policy in policies.iter().flatten() {
+        if let Some(why) = ByConstruction::of(policy).runs {
+            context.say(format!(
+                "policy {} is for other traces: no run of a skill violates it, because {why}",
+                policy.id()
+            ));
+        }
     }
 }
 

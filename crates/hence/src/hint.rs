@@ -71,6 +71,12 @@ pub(crate) const fn for_code(code: Code) -> Hint {
         Code::Interrupted => "`hence resume RUN` continues it; recorded steps are not executed again",
         Code::SecretMissing => "set what is listed and try again; nothing was run",
         Code::Imported => "look at what it would call; --trust-imported allows it",
+        Code::Context => "fix the file or the pattern; text:FILE reads any UTF-8 file as text",
+        Code::Model => "name a model as openai:NAME, anthropic:NAME or http://127.0.0.1:11434/v1#NAME",
+        Code::Worker => "install it with the command in the message, or name it in HENCE_MONTY",
+        Code::SolveStopped => {
+            "fix the cause, then `hence resume RUN`: no reply that was recorded is paid for again"
+        }
         Code::BoundStep => "fix the cause, then `hence resume RUN`: nothing was recorded for the step",
         Code::File => "check the path and its permissions",
         Code::Bundle => "export the run again, or check what changed in the folder",
@@ -92,6 +98,12 @@ pub(crate) const fn for_code(code: Code) -> Hint {
         Code::NoSuchPlace => "`hence log RUN` lists the records, `hence state RUN` shows the state",
         Code::Policies => "fix the policies at that place; nothing was checked",
         Code::NotALog => "name its format if it is one of them: `hence import --help` lists them",
+        Code::Request => "docs/api.md and /api/v1/openapi.json describe every route; nothing was changed",
+        Code::Access => {
+            "open the address that `hence view` or `hence serve` printed; nothing was read or changed"
+        }
+        Code::Busy => "try again in a moment; nothing was changed",
+        Code::Listen => "`--listen 127.0.0.1:0` takes a free port of this machine",
         Code::SeveralTraces => "name a folder with --out, or one of them with --trace",
         Code::Blocked => "fix the cause, then `hence resume RUN`",
         Code::ApprovalBlocked => {
@@ -126,6 +138,12 @@ pub(crate) fn for_store(error: &StoreError) -> Option<Hint> {
     }
 }
 
+/// Returns the advice for a command that needs a place in a run.
+pub(crate) fn place_in(run: &str) -> Hint {
+    let run = word(run);
+    Hint::made(format!("name it as {run}:STEP or {run}@INDEX; `hence log {run}` lists the records"))
+}
+
 /// Returns the advice that fits an error of a disk.
 fn for_disk(kind: &DiskErrorKind) -> Option<&'static str> {
     match kind {
@@ -149,7 +167,16 @@ macro_rules! fixed {
 
 // Ids, arguments and values.
 fixed! {
-    UNJUDGED_NESTED = "make those calls steps of this skill, or let them happen unjudged with --allow-unjudged-nested";
+    REMOVED = "import its bundle to bring it back; `removed/` in the store's folder keeps its hashes";
+    WHOLE_ID = "give the whole id; `hence runs` lists them";
+    RM_YES = "nothing was removed; --yes removes these runs";
+    NO_SESSIONS = "name the file of the session";
+    ONE_PLACE = "name the place once: RUN:STEP, RUN@INDEX, or with its own argument";
+    WHOLE_RUN = "leave the place out; `hence show`, `hence state` and `hence log` take one";
+    OTHER_NAME = "choose another name";
+    FORCE = "name another file, or --force replaces this one";
+    NAME_A_REGISTRY = "name the folder of a registry, which holds a document for each contract";
+    ALLOW_BINDINGS = "--allow-python DIR and --allow-host HOST let bindings become providers; read them first";
     OTHER_FORMAT = "the log may be of another format: `hence import auto FILE` detects it";
     LIST_RUNS = "`hence runs` names the retries of a run";
     LIST_CHILDREN = "`hence vars tree RUN` shows the children with their runs";
@@ -163,6 +190,8 @@ fixed! {
     OTHER_CHILD_ID = "choose another id for the child's run";
     OTHER_ID_FOR_RUN = "choose another id for the run";
     LEAVE_IT_OUT = "leave it out";
+    NAME_A_MODEL = "name it as openai:NAME, anthropic:NAME, or http://127.0.0.1:11434/v1#NAME";
+    ONE_MODEL = "leave --model out, or remove the setting from the problem";
     LEAVE_THEM_OUT = "leave them out";
     LEAVE_EXECUTE_OUT = "leave --execute out: the results are then read from the record";
     LEAVE_CAPABILITIES_OUT = "leave --capabilities out";
@@ -196,8 +225,14 @@ fixed! {
     LIST_IMPORT_FORMATS = "`hence import --help` describes the formats";
     LIST_VARIABLE_POSITIONS = "`hence vars checkpoints RUN` lists checkpoints, `hence log RUN` records";
     LIST_VARIABLES_AT = "`hence vars list RUN --at STEP` shows the variables at that position";
+    WINDOWS_ONLY = "records, spans and bytes of it can be read in windows; `hence log` and `hence show` read it, too";
+    DOCUMENTS = "`GET /api/v1/runs/RUN/documents` lists them";
+    TOKENS_NEEDED = "`--token-file FILE` names people with their tokens and roles; docs/api.md describes the file";
+    TOKEN_FILE = "docs/api.md describes the file; nothing was started";
+    NAME_ONE = "name one: `hence view RUN --html FILE`; `hence runs` lists the runs";
     NEITHER_FILE_NOR_RUN =
         "no file has that name either; `hence runs` lists the runs, --store names another folder";
+    TRACE_OF_A_RUN = "name a trace's file; `hence trace export RUN --out FILE` makes the trace of a run";
     NOT_AN_INTERACTIVE_RUN = "name a run created by `hence vars init`";
     NOT_AN_EXPORT = "name a folder created by `hence export`";
     COMPARE_WITH_STORED = "the stored run was not changed; compare with `hence diff`";

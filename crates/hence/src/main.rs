@@ -4,6 +4,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the command line owns the terminal")]
 
+mod address;
 mod args;
 mod bound;
 mod bundle;
@@ -18,6 +19,7 @@ mod exchanges;
 mod exit;
 mod git;
 mod guard;
+mod help;
 mod hint;
 mod input;
 mod interactive;
@@ -25,16 +27,23 @@ mod interrupt;
 mod journal_end;
 mod kind;
 mod measured;
+mod new_file;
+mod pager;
 mod prelude;
+mod progress;
 mod report;
+mod run_view;
 mod sink;
 mod skills;
+mod solve;
 mod standing;
 mod target;
+mod terminal;
 mod time_log;
 mod usage;
+mod view;
 
-use clap::Parser as _;
+use clap::FromArgMatches as _;
 
 use args::Args;
 use commands::Command;
@@ -46,7 +55,8 @@ fn main() -> std::process::ExitCode {
     if let Some(exit) = hence_capabilities::process::serve() {
         return exit;
     }
-    let args = match Args::try_parse() {
+    let parsed = help::command().try_get_matches().and_then(|found| Args::from_arg_matches(&found));
+    let args = match parsed {
         Ok(args) => args,
         Err(error) => {
             // Help and version are results; everything else is a mistake in the arguments.
@@ -55,6 +65,7 @@ fn main() -> std::process::ExitCode {
             return exit.into();
         }
     };
+    terminal::set_up(args.color);
     let context = Context::new(&args);
     match Command::run(&context, &args.command) {
         Ok(exit) => exit.into(),

@@ -15,6 +15,9 @@ use crate::time_log::{times_elsewhere_name, times_name};
 /// The bytes of a time log that are read. A run of 100 000 steps has fewer.
 const TIMES_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
+/// The bytes at the end of a time log that hold the line of the last record.
+const LAST_LINES_BYTES: u64 = 64 * 1024;
+
 /// The text for a time that was not measured.
 pub(crate) const NOT_MEASURED: &str = "not measured";
 
@@ -33,61 +36,61 @@ pub(crate) struct RunTimes {
 #[derive(Serialize, JsonSchema, Clone)]
 pub(crate) struct MeasuredRow {
     /// The time at which the record was appended.
-    recorded_at: String,
+    pub(crate) recorded_at: String,
     /// The start of the execution that gave the step its outcome.
-    started_at: Option<String>,
+    pub(crate) started_at: Option<String>,
     /// The end of that execution.
-    ended_at: Option<String>,
+    pub(crate) ended_at: Option<String>,
     /// Its duration.
-    duration_ms: Option<u64>,
+    pub(crate) duration_ms: Option<u64>,
     /// Whether another store measured it, before the run was imported.
-    elsewhere: bool,
+    pub(crate) elsewhere: bool,
 }
 
 /// The measured time of a call.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CallTimesRow {
     /// The key of the call: step, iteration and item, purpose, capability, attempt.
-    key: String,
-    started_at: String,
-    ended_at: String,
-    duration_ms: u64,
+    pub(crate) key: String,
+    pub(crate) started_at: String,
+    pub(crate) ended_at: String,
+    pub(crate) duration_ms: u64,
 }
 
 /// The measured time of a wait for a person.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct WaitTimesRow {
     /// The key of the call that waits.
-    key: String,
-    asked_at: Option<String>,
-    answered_at: Option<String>,
+    pub(crate) key: String,
+    pub(crate) asked_at: Option<String>,
+    pub(crate) answered_at: Option<String>,
     /// The difference of the two; null while nobody has answered, or when the clock was set back.
-    duration_ms: Option<u64>,
+    pub(crate) duration_ms: Option<u64>,
 }
 
 /// Measured times of a whole run.
 #[derive(Serialize, JsonSchema, Default)]
 pub(crate) struct MeasuredTotals {
     /// The number of records that were measured.
-    records: u64,
+    pub(crate) records: u64,
     /// The time of the first measured record.
-    first_at: Option<String>,
+    pub(crate) first_at: Option<String>,
     /// The time of the last measured record.
-    last_at: Option<String>,
+    pub(crate) last_at: Option<String>,
     /// The sum of the durations of measured steps. Steps that ran side by side count each.
-    steps_ms: u64,
+    pub(crate) steps_ms: u64,
     /// The number of measured steps.
-    steps: u64,
+    pub(crate) steps: u64,
     /// The sum of the durations of measured calls.
-    calls_ms: u64,
+    pub(crate) calls_ms: u64,
     /// The number of measured calls.
-    calls: u64,
+    pub(crate) calls: u64,
     /// The sum of the waits for people that have ended.
-    waits_ms: u64,
+    pub(crate) waits_ms: u64,
     /// The number of those waits.
-    waits: u64,
+    pub(crate) waits: u64,
     /// Whether some of it was measured by another store, before the run was imported.
-    elsewhere: bool,
+    pub(crate) elsewhere: bool,
 }
 
 impl RunTimes {
@@ -114,6 +117,18 @@ impl RunTimes {
                 Err(StoreError::NoSuchAttachment { .. }) => {}
                 Err(error) => found.remarks.push(format!("{name} is not read: {error}")),
             }
+        }
+        found
+    }
+
+    /// Reads when the last record of a run was appended, and nothing else: the journal and its time log may be long.
+    pub(crate) fn of_last(store: &FileStore, run: &RunId, last: &Chained) -> Self {
+        let mut found = Self::default();
+        let timed = TimedRecord { hash: last.hash, is_rollback: false };
+        let find = |index: RecordIndex| (index == last.index).then_some(timed);
+        for (name, is_elsewhere) in [(times_elsewhere_name(), true), (times_name(), false)] {
+            let Ok(end) = store.attachment_end(run, &name, LAST_LINES_BYTES) else { continue };
+            found.times.read(&end, is_elsewhere, find);
         }
         found
     }
@@ -202,7 +217,7 @@ fn text(at: Instant) -> String {
 }
 
 impl MeasuredRow {
-    fn of(times: &RecordTimes) -> Self {
+    pub(crate) fn of(times: &RecordTimes) -> Self {
         Self {
             recorded_at: text(times.recorded_at),
             started_at: times.span.map(|span| text(span.started_at)),
@@ -229,7 +244,7 @@ impl MeasuredRow {
 }
 
 impl CallTimesRow {
-    fn of(call: &CallTimes) -> Self {
+    pub(crate) fn of(call: &CallTimes) -> Self {
         let Span { started_at, ended_at, duration_ms } = call.span;
         Self {
             key: call.key.to_string(),
@@ -241,7 +256,7 @@ impl CallTimesRow {
 }
 
 impl WaitTimesRow {
-    fn of(wait: &WaitTimes) -> Self {
+    pub(crate) fn of(wait: &WaitTimes) -> Self {
         Self {
             key: wait.key.to_string(),
             asked_at: wait.asked_at.map(text),

@@ -43,6 +43,14 @@ impl Sink for StoreSink<'_> {
         Ok(())
     }
 
+    fn append_deferred(&mut self, record: &Sealed) -> Result<(), SinkError> {
+        self.head = self.writer.append(self.head, record.line(), Durability::Buffered)?;
+        if let Some(times) = &self.times {
+            times.recorded(record);
+        }
+        Ok(())
+    }
+
     fn put_blob(&mut self, value: &Canonical) -> Result<(), SinkError> {
         self.blobs.0.put_blob(value.bytes(), Durability::Synced)?;
         Ok(())

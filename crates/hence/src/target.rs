@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use hence_canon::Lenient;
+use hence_canon::{Canonical, Lenient, Value, did_you_mean};
 use hence_engine::RunKind;
 use hence_journal::{Chained, Header, Lines, Record, RecordIndex};
 use hence_state::{Profile, ProfileName};
 use hence_store::{AttachmentName, FileStore, RunId, Store, StoreError};
 
+use crate::address::Address;
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
@@ -31,10 +32,14 @@ pub(crate) struct Journal {
     pub(crate) capabilities: Option<Vec<u8>>,
     /// The store it belongs to; a file belongs to none.
     pub(crate) store: Option<FileStore>,
+    /// The documents next to it that exist and cannot be read, with the reason.
+    pub(crate) unreadable: Vec<String>,
 }
 
 /// The document of a problem.
 struct Problem {
+    /// The name of its file.
+    name: String,
     bytes: Vec<u8>,
     /// The document as the profile of its journal reads it; `None` when it cannot be read.
     parsed: Option<Lenient>,
@@ -51,7 +56,36 @@ struct Documents {
 
 /// Finds a run by its id or a prefix of it.
 pub(crate) fn find_run(store: &dyn Store, name: &str) -> Result<RunId, CliError> {
-    Ok(store.find(name)?)
+    store.find(name).map_err(|error| match error {
+        StoreError::NoSuchRun { .. } | StoreError::PrefixNotFound { .. } => unknown_run(store, name),
+        other => other.into(),
+    })
+}
+
+/// Describes a text that names no run: a place in a run, where a whole run is needed, or a word that is almost right.
+pub(crate) fn unknown_run(store: &dyn Store, name: &str) -> CliError {
+    if let Some(Address { run, at: Some(at) }) = Address::split(store, name) {
+        let message = format!("{name:?} is the place {at:?} in run {run}, and a whole run is needed here");
+        return CliError::new(Code::NoSuchPlace, message).with_hint(hint::WHOLE_RUN);
+    }
+    if let Some(removed) = removed(store, name) {
+        return CliError::new(Code::NoSuchRun, removed).with_hint(hint::REMOVED);
+    }
+    let mut error = match store.find(name) {
+        Ok(run) => CliError::new(Code::NoSuchRun, format!("run {run} has appeared just now")),
+        Err(error) => CliError::from(error),
+    };
+    let runs = store.list().unwrap_or_default();
+    error.message.push_str(&did_you_mean(name, runs.iter().map(|summary| summary.run.as_str())));
+    error
+}
+
+/// Describes a run that was removed, if its tombstone is in the store.
+fn removed(store: &dyn Store, name: &str) -> Option<String> {
+    let stone = store.tombstone(&RunId::new(name).ok()?).ok()??;
+    let stone = hence_canon::parse(&stone).ok()?;
+    let text = |key: &str| stone.get(key).and_then(Value::as_str).unwrap_or("unknown").to_owned();
+    Some(format!("run {name} was removed at {}; its head was {}", text("removed_at"), text("head")))
 }
 
 /// Returns the name of the problem's attachment.
@@ -101,6 +135,27 @@ impl Journal {
         Ok(Self::new(run.as_str().to_owned(), bytes, documents, Some(store)))
     }
 
+    /// Reads a run of a store as far as it can be read, to judge it: a document that cannot be read is noted, not an error.
+    pub(crate) fn of_stored_to_judge(store: FileStore, run: &RunId) -> Result<Self, CliError> {
+        let bytes = store.journal_bytes(run)?;
+        let mut unreadable = Vec::new();
+        let mut read = |name: &AttachmentName| match attachment(&store, run, name) {
+            Ok(found) => found,
+            Err(error) => {
+                unreadable.push(format!("{name}: {}", error.message));
+                None
+            }
+        };
+        let documents = Documents {
+            problem: read(&problem_name()),
+            skill: read(&skills::attachment_name()),
+            nested: read(&skills::nested_name()),
+            capabilities: read(&skills::capabilities_name()),
+        };
+        let journal = Self::new(run.as_str().to_owned(), bytes, documents, Some(store));
+        Ok(Self { unreadable, ..journal })
+    }
+
     /// Reads the header and the problem of a run of the store, which say what kind of run it is.
     pub(crate) fn start_of_run(store: &FileStore, run: &RunId) -> Result<Self, CliError> {
         let problem = attachment(store, run, &problem_name())?;
@@ -117,32 +172,52 @@ impl Journal {
     fn new(name: String, bytes: Vec<u8>, documents: Documents, store: Option<FileStore>) -> Self {
         let Documents { problem, skill, nested, capabilities } = documents;
         let kind = RunKind::of_journal(&bytes);
-        let mut journal = Self { name, bytes, kind, problem: None, skill, nested, capabilities, store };
+        let unreadable = Vec::new();
+        let mut journal =
+            Self { name, bytes, kind, problem: None, skill, nested, capabilities, store, unreadable };
         if let Some(problem) = problem {
-            journal.set_problem(problem);
+            journal.set_problem(PROBLEM, problem);
         }
         journal
     }
 
-    /// Replaces the problem, and with it the kind of the run.
-    pub(crate) fn set_problem(&mut self, bytes: Vec<u8>) {
-        let parsed = input::parse_problem(PROBLEM, &bytes, &self.profile()).ok();
+    /// Replaces the problem by that of a file, and with it the kind of the run.
+    pub(crate) fn set_problem(&mut self, name: &str, bytes: Vec<u8>) {
+        let parsed = input::parse_problem(name, &bytes, &self.profile()).ok();
         if let Some(document) = &parsed {
             self.kind = RunKind::of(&document.value);
         }
-        self.problem = Some(Problem { bytes, parsed });
+        self.problem = Some(Problem { name: name.to_owned(), bytes, parsed });
     }
 
     /// Reads the file of that name if it exists, otherwise the run of that id.
     pub(crate) fn of_target(context: &Context, name: &str) -> Result<Self, CliError> {
+        Self::of_file_or_run(context, name, Self::of_stored)
+    }
+
+    /// Reads the file of that name if it exists, otherwise the run of that id, to judge it.
+    pub(crate) fn of_target_to_judge(context: &Context, name: &str) -> Result<Self, CliError> {
+        Self::of_file_or_run(context, name, Self::of_stored_to_judge)
+    }
+
+    fn of_file_or_run(
+        context: &Context,
+        name: &str,
+        read: fn(FileStore, &RunId) -> Result<Self, CliError>,
+    ) -> Result<Self, CliError> {
         let path = Path::new(name);
+        let of_run = || {
+            let store = context.store()?;
+            let run = find_run(&store, name)?;
+            read(store, &run)
+        };
         if path.is_dir() && path.join(bundle::JOURNAL).is_file() {
-            let run = Self::of_run(context, name);
+            let run = of_run();
             let file = path.join(bundle::JOURNAL);
             return run.map_err(|error| error.with_hint(hint::folder(&file.display().to_string())));
         }
         if !path.is_file() {
-            return Self::of_run(context, name).map_err(|error| match error.code {
+            return of_run().map_err(|error| match error.code {
                 Code::NoSuchRun => error.with_hint(hint::NEITHER_FILE_NOR_RUN),
                 _ => error,
             });
@@ -172,17 +247,24 @@ impl Journal {
             None => Ok(None),
             Some(Problem { parsed: Some(problem), .. }) => Ok(Some(problem)),
             // Parsed again to get the error.
-            Some(Problem { bytes, .. }) => Err(input::parse_problem(PROBLEM, bytes, &self.profile())
+            Some(Problem { name, bytes, .. }) => Err(input::parse_problem(name, bytes, &self.profile())
                 .err()
-                .unwrap_or_else(|| CliError::new(Code::NotJson, format!("{PROBLEM} cannot be read")))),
+                .unwrap_or_else(|| CliError::new(Code::NotJson, format!("{name} cannot be read")))),
         }
     }
 
-    /// Returns whether the run was made in this store: it is in one, and no bundle brought it there.
+    /// Returns whether the run was made in this store: it is in one, and neither a bundle nor a copy of the store brought it
+    /// there.
     pub(crate) fn was_made_here(&self) -> Result<bool, CliError> {
         let Some(store) = &self.store else { return Ok(false) };
         let id = find_run(store, &self.name)?;
-        Ok(!store.attachments(&id)?.iter().any(|name| name.as_str() == bundle::IMPORTED))
+        Ok(store.was_made_here(&id)?)
+    }
+
+    /// Returns whether the header of a strict journal names another problem than this one.
+    pub(crate) fn pins_other_problem(&self, problem: &Value) -> bool {
+        let strict = header(&self.bytes).filter(|header| header.profile.is_strict());
+        strict.is_some_and(|header| header.problem_spec_hash != Canonical::of(problem).digest())
     }
 
     /// Returns whether there is a problem that can be read.

@@ -80,6 +80,19 @@ impl TimeLog {
         }
     }
 
+    /// Notes that all records of a journal were appended just now, with the run.
+    pub(crate) fn created_whole(&self, journal: &[u8]) {
+        self.created(journal);
+        let lines = Lines::of(journal);
+        let header = lines.get(RecordIndex::HEADER).and_then(|line| Chained::decode_header(line).ok());
+        let Some((_, profile)) = header else { return };
+        for index in (1..lines.count().get()).map(RecordIndex::new) {
+            if let Some(Ok(record)) = lines.get(index).map(|line| Chained::decode(line, &profile)) {
+                self.note_record(index, record.hash, None);
+            }
+        }
+    }
+
     fn note_record(&self, index: RecordIndex, hash: hence_canon::Digest, step: Option<Arc<str>>) {
         let Some(now) = self.now() else { return };
         let mut written = self.lock();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hence_canon::{Object, Value, parse};
-use hence_capabilities::client::header::HeaderMap;
+use hence_capabilities::client::header::{HeaderMap, HeaderValue};
 use hence_capabilities::client::{
     BodyError, HttpClient, HttpRequest, HttpResponse, Method, Stage, StatusCode, TransportError, Url,
 };
@@ -25,6 +25,9 @@ const ESCAPED_BYTES_MAX: u64 = 6;
 
 /// The maximum number of bytes of a reply in addition to its text: names, ids, counts.
 const ENVELOPE_BYTES_MAX: u64 = 1024 * 1024;
+
+/// The header by which an endpoint recognises a repeated request.
+const IDEMPOTENCY_HEADER: &str = "idempotency-key";
 
 /// A complete reply of a model.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -175,6 +178,17 @@ impl<'a> ModelClient<'a> {
         let url = url_below(&settings.endpoint, settings.api).map_err(|error| refused(&error))?;
         let headers = settings.api.headers(key).map_err(|error| refused(&error))?;
         Ok(Self { settings, http, url, headers, schema, reply_bytes_max })
+    }
+
+    /// Sends a key with every request by which an endpoint recognises a repeated one.
+    pub(crate) fn with_idempotency_key(mut self, key: Option<&str>) -> Result<Self, RequestError> {
+        if let Some(key) = key {
+            let value = HeaderValue::from_str(key).map_err(|_| {
+                RequestError::permanent(FailureClass::RequestRefused, "the idempotency key is no header")
+            })?;
+            self.headers.insert(IDEMPOTENCY_HEADER, value);
+        }
+        Ok(self)
     }
 
     /// Sends one request, reads its reply to the end, and notes both in `exchange`.

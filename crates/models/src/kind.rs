@@ -60,6 +60,16 @@ impl Provider for Llm {
         Some(format!("model `{}` at {}", settings.model, settings.endpoint))
     }
 
+    fn named_inputs(&self) -> Vec<(&'static str, Arc<str>)> {
+        let settings = self.model.settings();
+        let texts = [("prompt", Some(&settings.prompt)), ("system", settings.system.as_ref())];
+        let texts = texts.into_iter().filter_map(|(member, template)| Some((member, template?)));
+        let named = texts.flat_map(|(member, template)| {
+            template.placeholders().filter_map(move |placeholder| Some((member, placeholder.member()?)))
+        });
+        named.collect()
+    }
+
     fn most(&self, input: &Value, output_schema: Option<&Value>) -> Most {
         self.model.most(input, output_schema)
     }

@@ -75,6 +75,16 @@ impl Model {
         &self.settings
     }
 
+    /// Returns the same model with a client of its own, whose connections stay open.
+    pub(crate) fn keeping_connections(self) -> Self {
+        let ca_file = self.settings.ca_file.as_deref().map(Into::into);
+        Self { http: HttpClient::new(ca_file).keeping_connections().into(), ..self }
+    }
+
+    pub(crate) fn http(&self) -> &HttpClient {
+        &self.http
+    }
+
     /// Returns what a question may use at most: every repair is asked for, and every reply is as long as allowed.
     ///
     /// A token stands for at least one byte of text, so a prompt has at most as many tokens as bytes; what the API adds
@@ -149,16 +159,16 @@ impl Model {
     }
 }
 
-fn failed(class: FailureClass, message: String) -> AskError {
+pub(crate) fn failed(class: FailureClass, message: String) -> AskError {
     AskError::Failed { class, message }
 }
 
 /// Returns whether a text contains a key that must be hidden.
-fn shows_key(text: &str, key: &str) -> bool {
+pub(crate) fn shows_key(text: &str, key: &str) -> bool {
     key.len() >= KEY_BYTES_MIN && text.contains(key)
 }
 
-fn without_key(error: AskError, key: Option<&str>) -> AskError {
+pub(crate) fn without_key(error: AskError, key: Option<&str>) -> AskError {
     match (error, key) {
         (AskError::Failed { class, message }, Some(key)) if shows_key(&message, key) => {
             failed(class, message.replace(key, HIDDEN_KEY))
@@ -289,7 +299,7 @@ impl<'a> Conversation<'a> {
     }
 }
 
-fn about(settings: &ModelSettings, error: RequestError) -> AskError {
+pub(crate) fn about(settings: &ModelSettings, error: RequestError) -> AskError {
     let message = format!("model `{}` at {}: {}", settings.model, settings.endpoint, error.message);
     failed(error.class, message)
 }

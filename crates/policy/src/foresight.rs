@@ -4,13 +4,13 @@
 //! not. A formula is therefore evaluated with three values: what depends on the result is open. Only a violation that no
 //! result can avoid is reported, so an action that is held back would have violated the policy.
 
-use hence_canon::Value;
+use hence_canon::{Object, Value};
 use hence_review::vocabulary::PolicySeverity;
 
 use crate::check::Options;
-use crate::eval::{Evaluator, Subject, TraceDefect, Undecided};
+use crate::eval::{Evaluator, SinceReading, Subject, TraceDefect, Undecided};
 use crate::formula::{Binary, Comparison, Expr, Term, Unary, Word};
-use crate::monitor::{Violation, explain};
+use crate::monitor::{Violation, check_present, explain, is_timeless};
 use crate::named_check::NamedCheck;
 use crate::policy::Policy;
 use crate::verdict::{ActionRef, Explanation, Step};
@@ -247,13 +247,63 @@ pub fn foresee<'p>(
     options: Options,
 ) -> Result<Vec<Violation>, TraceDefect> {
     let subject = Subject::read(trace)?;
-    let Some(last) = subject.trace().actions().len().checked_sub(1) else { return Ok(Vec::new()) };
+    let Some(at) = subject.trace().actions().len().checked_sub(1) else { return Ok(Vec::new()) };
+    let action = subject.trace().actions().get(at).map(|action| ActionRef {
+        position: at,
+        id: action.id(),
+        action_type: action.type_word().to_owned(),
+    });
     let mut violations = Vec::new();
     for policy in policies {
-        let mut present = Present { evaluator: Evaluator::new(&subject, options.since), at: last };
-        violations.extend(present.violation(policy, &subject));
+        let (Ok(rule), Ok(selector)) = (policy.rule(), policy.selector()) else { continue };
+        if selector.is_some_and(|selector| !selector.matches(&subject)) {
+            continue;
+        }
+        let present = Present { evaluator: Evaluator::new(&subject, options.since), at };
+        if let Some(explanation) = Known(present).violation(rule.expr(), action.as_ref()) {
+            violations.push(Violation {
+                policy_id: policy.id().clone(),
+                statement: policy.description().map(str::to_owned),
+                severity: policy.severity(),
+                explanation,
+            });
+        }
     }
     Ok(violations)
+}
+
+/// Returns whether an action may trigger a policy. `false` means that every demand of the policy begins with a condition on
+/// the action alone, and that none of them holds.
+pub fn may_trigger(policy: &Policy, action: &Object) -> bool {
+    let Ok(rule) = policy.rule() else { return true };
+    let alone: Value = Object::new().with("actions", vec![action.clone()]).into();
+    let Ok(subject) = Subject::read(&alone) else { return true };
+    let mut bodies = Vec::new();
+    if add_bodies(rule.expr(), &mut bodies).is_some() {
+        return true;
+    }
+    bodies.into_iter().any(|body| match body {
+        Expr::Implies(trigger, _) if is_timeless(trigger) && check_present(trigger).is_ok() => {
+            let present = Present { evaluator: Evaluator::new(&subject, SinceReading::default()), at: 0 };
+            !matches!(Known(present).known(trigger), Ok(Some(false)))
+        }
+        _ => true,
+    })
+}
+
+/// The truth of formulas at the action that is judged.
+pub(crate) trait Truth {
+    /// Returns the value of a formula, if there is one.
+    ///
+    /// # Errors
+    /// [`Undecided`] when the formula has no truth value.
+    fn truth(&mut self, expr: &Expr) -> Result<Option<bool>, Undecided>;
+
+    /// Returns whether a demand that bounds a count holds with the action counted.
+    ///
+    /// # Errors
+    /// [`Undecided`] when the formula has no truth value.
+    fn keeps_bound(&mut self, demand: &Expr) -> Result<bool, Undecided>;
 }
 
 /// The last action of a trace, before it is carried out.
@@ -262,39 +312,32 @@ struct Present<'t> {
     at: usize,
 }
 
-impl Present<'_> {
+impl Truth for Present<'_> {
+    fn truth(&mut self, expr: &Expr) -> Result<Option<bool>, Undecided> {
+        Ok(Some(self.evaluator.truth(expr)?.at(self.at)))
+    }
+
+    fn keeps_bound(&mut self, demand: &Expr) -> Result<bool, Undecided> {
+        Ok(self.evaluator.truth(demand)?.at(self.at))
+    }
+}
+
+/// The three-valued reading of formulas before an action is carried out.
+pub(crate) struct Known<T>(pub(crate) T);
+
+impl<T: Truth> Known<T> {
     /// Returns how the action violates a policy. A policy that cannot be decided here is judged later.
-    fn violation(&mut self, policy: &Policy, subject: &Subject) -> Option<Violation> {
-        let expr = policy.rule().ok()?.expr();
-        let selector = policy.selector().ok()?;
-        if selector.is_some_and(|selector| !selector.matches(subject)) {
-            return None;
-        }
+    pub(crate) fn violation(&mut self, policy: &Expr, action: Option<&ActionRef>) -> Option<Explanation> {
         let mut bodies = Vec::new();
         // A part about the future or the whole trace is judged at the end; the other demands are judged here.
-        let _ = add_bodies(expr, &mut bodies);
+        let _ = add_bodies(policy, &mut bodies);
         let broken = bodies.into_iter().find(|body| {
             later_part_of_demand(body).is_none() && matches!(self.known_demand(body), Ok(Some(false)))
         })?;
-        Some(self.explained(policy, broken, subject))
-    }
-
-    fn explained(&mut self, policy: &Policy, broken: &Expr, subject: &Subject) -> Violation {
-        let action = subject.trace().actions().get(self.at);
-        let action = action.map(|action| ActionRef {
-            position: self.at,
-            id: action.id(),
-            action_type: action.type_word().to_owned(),
-        });
         let mut found = Vec::new();
         explain(broken, &mut |part| self.known(part).ok().flatten(), &mut found);
-        let steps = found.into_iter().map(|found| Step { action: action.clone(), found }).collect();
-        Violation {
-            policy_id: policy.id().clone(),
-            statement: policy.description().map(str::to_owned),
-            severity: policy.severity(),
-            explanation: Explanation { steps },
-        }
+        let steps = found.into_iter().map(|found| Step { action: action.cloned(), found }).collect();
+        Some(Explanation { steps })
     }
 
     /// Returns whether a demand holds, if that does not depend on the result.
@@ -303,7 +346,7 @@ impl Present<'_> {
             Expr::Unary(Unary::Finally, body) => Ok(self.known(body)?.map(|holds| !holds)),
             Expr::Count { of, .. } => match self.known(of)? {
                 // The bound is exceeded by an action that counts.
-                Some(true) => Ok(Some(self.evaluator.truth(demand)?.at(self.at))),
+                Some(true) => Ok(Some(self.0.keeps_bound(demand)?)),
                 Some(false) => Ok(Some(true)),
                 None => Ok(None),
             },
@@ -319,10 +362,13 @@ impl Present<'_> {
             Expr::Not(inner) => self.known(inner)?.map(|value| !value),
             Expr::And(parts) => self.known_all(parts, false)?,
             Expr::Or(parts) => self.known_all(parts, true)?,
-            Expr::Implies(trigger, demand) => match (self.known(trigger)?, self.known(demand)?) {
-                (Some(false), _) | (_, Some(true)) => Some(true),
-                (Some(true), Some(false)) => Some(false),
-                _ => None,
+            Expr::Implies(trigger, demand) => match self.known(trigger)? {
+                Some(false) => Some(true),
+                trigger => match (trigger, self.known(demand)?) {
+                    (_, Some(true)) => Some(true),
+                    (Some(true), Some(false)) => Some(false),
+                    _ => None,
+                },
             },
             Expr::Iff(left, right) => match (self.known(left)?, self.known(right)?) {
                 (Some(left), Some(right)) => Some(left == right),
@@ -330,14 +376,14 @@ impl Present<'_> {
             },
             // A word that is found in what is known stays found.
             Expr::Atom(word) if Atom::of(word.as_str()) == Atom::Custom => {
-                self.evaluator.truth(expr)?.at(self.at).then_some(true)
+                self.0.truth(expr)?.filter(|holds| *holds)
             }
             Expr::Typed { name, .. } => {
-                let is_of_type = self.evaluator.truth(&Expr::Atom(name.clone()))?.at(self.at);
-                (!is_of_type).then_some(false)
+                let is_of_type = self.0.truth(&Expr::Atom(name.clone()))?;
+                is_of_type.filter(|holds| !holds)
             }
             other if open_part(other, &mut Vec::new()).is_some() => None,
-            other => Some(self.evaluator.truth(other)?.at(self.at)),
+            other => self.0.truth(other)?,
         })
     }
 
@@ -360,11 +406,6 @@ fn later_part_of_demand(demand: &Expr) -> Option<String> {
         Expr::Unary(Unary::Finally, body) | Expr::Count { of: body, .. } => later_part(body),
         body => later_part(body),
     }
-}
-
-/// Returns whether a policy counts actions: then it matters how many calls an action stands for.
-pub fn counts_actions(policy: &Policy) -> bool {
-    policy.rule().is_ok_and(|rule| rule.expr().any(&|part| matches!(part, Expr::Count { .. })))
 }
 
 /// Returns whether a violation of a policy of this severity stops a run.

@@ -75,6 +75,7 @@ pub(crate) enum Facts {
     MissingOutputs(String),
     Completed,
     Event(Box<Event>),
+    Solve(crate::solve::SolveFact),
 }
 
 /// The units so far. A unit is an unbroken stretch of actions: coming back to an intent begins another unit.

@@ -1,38 +1,23 @@
 //! Policies at the gate of a run: each step is judged before it is recorded, by the actions it would become.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use hence_canon::{Canonical, Digest, Object, Value};
+use hence_canon::{Digest, Object, Value};
 use hence_engine::{Blobs, FinalVerdict, Gate, GateError, Judgement};
 use hence_journal::{ActivePath, Control, Head, Header, Record, RecordCount, RecordIndex};
-use hence_policy::foresight::{counts_actions, foresee};
 use hence_policy::monitor::{Monitor, Violation};
 use hence_policy::policy::Policy;
 use hence_policy::verdict::Verdict;
 use hence_policy::{Options, check};
-use hence_review::model::{Action, ActionStep, Artifact, encode};
+use hence_review::model::{Action, Artifact, encode};
 use hence_review::vocabulary::{EvaluationStatus, PolicySeverity};
 use hence_state::{POLICY_VIOLATION, ProblemSpec, StepError, StepResult, Timestamp};
 
 use crate::delta::TraceDelta;
+use crate::foreseen::Foreseen;
 use crate::policies::{policy_specification, read_policies};
 use crate::projection::Projection;
 use crate::view::Program;
-
-/// Members of an action that are known only after it was carried out.
-const UNKNOWN_BEFORE: [&str; 5] = ["detail", "observations", "reproducibility", "result", "result_summary"];
-
-/// Members of an artifact that are known before the action that makes it: its type, its name and its sources.
-const KNOWN_BEFORE: [&str; 7] = [
-    "artifact_id",
-    "artifact_role",
-    "artifact_type",
-    "derived_from",
-    "name",
-    "producer_action_id",
-    "revision",
-];
 
 /// A gate that projects each step into actions and asks a policy monitor about them.
 ///
@@ -50,17 +35,8 @@ pub struct PolicyGate<'a> {
     last: RecordIndex,
     /// The error after which the gate blocks every result.
     fault: Option<String>,
-    /// The calls of the step that is due that the policies have let through.
+    /// The calls that the step which is due has made.
     foreseen: Foreseen,
-}
-
-/// The calls that were judged before a record, so that a loop over many items with equal calls is judged once.
-#[derive(Default)]
-struct Foreseen {
-    /// The trace before the step.
-    trace: Option<Object>,
-    /// The digests of the calls.
-    passed: BTreeSet<Digest>,
 }
 
 impl<'a> PolicyGate<'a> {
@@ -98,11 +74,7 @@ impl<'a> PolicyGate<'a> {
 
     /// Returns the trace so far.
     fn trace(&self) -> Object {
-        // The head of the journal is not known here, and no policy speaks of it.
-        let head = Head { hash: Digest::of(b""), records: RecordCount::new(self.last.get() + 1) };
-        let trace = encode(&self.projection.trace(head, &[], None));
-        let policies: Value = self.policies().iter().map(policy_specification).collect();
-        trace.as_object().cloned().unwrap_or_default().with("policies", policies)
+        trace_of(&self.projection, self.policies(), self.last)
     }
 
     /// Returns a monitor that has seen all recorded actions.
@@ -188,7 +160,7 @@ impl<'a> PolicyGate<'a> {
 
 impl Gate for PolicyGate<'_> {
     fn set_policies(&mut self, index: RecordIndex, policies: &Value) -> Result<(), GateError> {
-        self.foreseen = Foreseen::default();
+        self.forget_calls();
         let before = self.installed.clone();
         self.installed.push(index, read_policies(policies)?);
         match self.replayed_monitor() {
@@ -220,43 +192,44 @@ impl Gate for PolicyGate<'_> {
         judgement
     }
 
+    fn note_call(&mut self, index: RecordIndex, result: &StepResult) {
+        if let Ok(delta) = self.projection.preview_step(index, result)
+            && let Err(fault) = self.foreseen.note(&self.monitor, &delta, result.step())
+        {
+            self.fault.get_or_insert(fault.to_string());
+        }
+    }
+
+    fn forget_calls(&mut self) {
+        self.foreseen = Foreseen::after(self.projection.actions().len());
+    }
+
     fn precheck(&mut self, index: RecordIndex, result: &StepResult) -> Judgement {
         let mut judgement = Judgement::default();
         // A step that cannot be projected yet is judged when its result exists.
         let Ok(delta) = self.projection.preview_step(index, result) else { return judgement };
-        let counts_calls = self.policies().iter().any(counts_actions);
-        for proposed in Proposed::all_of(&delta) {
-            let digest = proposed.digest(counts_calls);
-            if self.foreseen.passed.contains(&digest) {
-                continue;
+        let mut foreseen = std::mem::take(&mut self.foreseen);
+        let policies = self.installed.last().map(Vec::as_slice).unwrap_or_default();
+        let found = foreseen
+            .judge(&mut self.monitor, &delta, policies, &|| trace_of(&self.projection, policies, self.last));
+        self.foreseen = foreseen;
+        match found {
+            Ok(violations) => {
+                judgement.blocks.extend(violations.iter().filter_map(block));
+                judgement.remarks.extend(violations.iter().map(remark));
             }
-            let trace = self.foreseen.trace.take().unwrap_or_else(|| self.trace());
-            let proposed = proposed.after(&trace);
-            self.foreseen.trace = Some(trace);
-            match foresee(&proposed.into(), self.policies(), Options::default()) {
-                Ok(violations) => {
-                    judgement.blocks.extend(violations.iter().filter_map(block));
-                    judgement.remarks.extend(violations.iter().map(remark));
-                }
-                Err(defect) => {
-                    judgement.blocks.push(blocking(&format!("the step cannot be judged: {defect}")));
-                }
-            }
-            if !judgement.blocks.is_empty() {
-                break;
-            }
-            self.foreseen.passed.insert(digest);
+            Err(fault) => judgement.blocks.push(blocking(&format!("the step cannot be judged: {fault}"))),
         }
         judgement
     }
 
     fn observe(&mut self, index: RecordIndex, record: &Record) {
         self.last = index;
-        self.foreseen = Foreseen::default();
         match self.pending.take() {
             Some((judged, delta)) if judged == index => self.apply(delta),
             _ => self.observe_unjudged(index, record),
         }
+        self.forget_calls();
         if let Record::Control(Control::Rollback(control)) = record {
             self.installed.rollback_to(index, control.to);
             self.renew();
@@ -276,78 +249,17 @@ impl Gate for PolicyGate<'_> {
     }
 }
 
-/// The actions and artifacts of a step before it is executed: the last action is the call, without its result.
-struct Proposed {
-    actions: Vec<Object>,
-    artifacts: Vec<Object>,
-}
-
-impl Proposed {
-    /// Returns the actions of a delta one after the other. A call that runs several commands is several actions, each of
-    /// which has those before it behind it.
-    fn all_of(delta: &TraceDelta) -> Vec<Self> {
-        let is_decision = |action: &Action| matches!(action.step, ActionStep::Gateway(..));
-        // What happened already was judged before it did.
-        let places = delta.happened..delta.actions.len();
-        let mut called: Vec<usize> = places
-            .filter(|place| delta.actions.get(*place).is_some_and(|action| !is_decision(action)))
-            .collect();
-        if called.is_empty() {
-            called.extend(delta.actions.len().checked_sub(1));
-        }
-        called.into_iter().filter_map(|place| Self::of(delta, place)).collect()
-    }
-
-    fn of(delta: &TraceDelta, called: usize) -> Option<Self> {
-        let call = delta.actions.get(called)?;
-        let mut actions: Vec<Object> = delta.actions.iter().take(called).map(assumed).collect();
-        actions.push(UNKNOWN_BEFORE.iter().fold(object(call), |action, key| action.without(key)));
-        let artifacts = delta.artifacts.iter().map(|artifact| {
-            let whole = object(artifact);
-            if artifact.common.producer_action_id != Some(call.common.id) {
-                return whole;
-            }
-            let known = whole.iter().filter(|(key, _)| KNOWN_BEFORE.contains(&&***key));
-            known.map(|(key, value)| (key.clone(), value.clone())).collect()
-        });
-        Some(Self { actions, artifacts: artifacts.collect() })
-    }
-
-    /// Returns a digest that equal calls share. Where no policy counts calls, it does not matter which of several one is.
-    fn digest(&self, counts_calls: bool) -> Digest {
-        let uncounted = |action: &Object| match action.get("execution").and_then(Value::as_object) {
-            Some(execution) if !counts_calls => action.with("execution", execution.without("calls")),
-            _ => action.clone(),
-        };
-        let parts: [Value; 2] =
-            [self.actions.iter().map(uncounted).collect(), self.artifacts.iter().cloned().collect()];
-        Canonical::of(&parts.into_iter().collect()).digest()
-    }
-
-    /// Returns a trace with these actions and artifacts at its end.
-    fn after(self, trace: &Object) -> Object {
-        let extended = |key: &str, more: Vec<Object>| -> Value {
-            let known = trace.get(key).and_then(Value::as_array).unwrap_or_default().iter().cloned();
-            known.chain(more.into_iter().map(Value::from)).collect()
-        };
-        let actions = extended("actions", self.actions);
-        trace.with("actions", actions).with("artifacts", extended("artifacts", self.artifacts))
-    }
-}
-
-/// Returns an action of the same call that comes before the one that is judged, as if it ended well: a check whose result
-/// is open may pass. A command whose end is hidden from the one after it stays unknown.
-fn assumed(action: &Action) -> Object {
-    let known = object(action);
-    let result = known.get("result").and_then(Value::as_object).cloned().unwrap_or_default();
-    if matches!(action.step, ActionStep::Gateway(..)) || result.get("status").is_some() {
-        return known;
-    }
-    known.with("result", result.with("status", "completed"))
+/// Returns the trace up to a record, with the policies in force.
+fn trace_of(projection: &Projection<'_>, policies: &[Policy], last: RecordIndex) -> Object {
+    // The head of the journal is not known here, and no policy speaks of it.
+    let head = Head { hash: Digest::of(b""), records: RecordCount::new(last.get() + 1) };
+    let trace = encode(&projection.trace(head, &[], None));
+    let policies: Value = policies.iter().map(policy_specification).collect();
+    trace.as_object().cloned().unwrap_or_default().with("policies", policies)
 }
 
 /// Pairs each action of a delta with the artifacts it makes known.
-fn by_action(delta: &TraceDelta) -> Vec<(&Action, Vec<&Artifact>)> {
+pub(crate) fn by_action(delta: &TraceDelta) -> Vec<(&Action, Vec<&Artifact>)> {
     let mut pairs: Vec<(&Action, Vec<&Artifact>)> =
         delta.actions.iter().map(|action| (action, Vec::new())).collect();
     for artifact in &delta.artifacts {
@@ -361,14 +273,14 @@ fn by_action(delta: &TraceDelta) -> Vec<(&Action, Vec<&Artifact>)> {
     pairs
 }
 
-fn object<'v, T>(part: &'v T) -> Object
+pub(crate) fn object<'v, T>(part: &'v T) -> Object
 where
     Value: From<&'v T>,
 {
     Value::from(part).as_object().cloned().unwrap_or_default()
 }
 
-fn objects(artifacts: &[&Artifact]) -> Vec<Object> {
+pub(crate) fn objects(artifacts: &[&Artifact]) -> Vec<Object> {
     artifacts.iter().map(|artifact| object(*artifact)).collect()
 }
 

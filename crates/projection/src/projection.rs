@@ -185,6 +185,18 @@ pub fn trace_of_measured_run(
     run: &RecordedRun<'_>,
     times: &MeasuredTimes,
 ) -> Result<Value, ProjectError> {
+    trace_with_records(program, run, times).map(|(trace, _)| trace)
+}
+
+/// As [`trace_of_measured_run`], with the record of each action, in the order of the actions.
+///
+/// # Errors
+/// As for [`trace_of_run`].
+pub fn trace_with_records(
+    program: Program<'_>,
+    run: &RecordedRun<'_>,
+    times: &MeasuredTimes,
+) -> Result<(Value, Vec<RecordIndex>), ProjectError> {
     let tail = read_tail(run.journal)?;
     let journal = run.journal.get(..run.journal.len() - tail.torn_bytes).unwrap_or_default();
     if let Outcome::Broken(found) = check_chain(journal, NonZeroUsize::MIN).outcome {
@@ -201,6 +213,7 @@ pub fn trace_of_measured_run(
     let has_policies = problem.settings().policies.is_some();
     let problem = Arc::new(problem);
     let mut projection = Projection::begin(header, problem.clone(), program, run.blobs)?;
+    let mut records = vec![RecordIndex::HEADER; projection.actions.len()];
     let mut used = Usage::default();
     let mut policies = PolicyLog::default();
     for chained in reader {
@@ -225,12 +238,13 @@ pub fn trace_of_measured_run(
             add_duration(&mut delta, span);
         }
         projection.apply(delta)?;
+        records.resize(projection.actions.len(), chained.index);
     }
     let mut trace = projection.trace(tail.head, run.links, run.calls);
     usage::write(&mut trace, program, &problem, &used);
     let in_force = policies.in_force()?;
     trace.members.policies = in_force.specifications()?;
-    Ok(in_force.with_evaluations(encode(&trace)))
+    Ok((in_force.with_evaluations(encode(&trace)), records))
 }
 
 /// The member of an action's execution that names the source of its duration.

@@ -5,6 +5,7 @@ use hence_cognition::budget::{Limits, Usage};
 use hence_engine::Blobs;
 use hence_review::model::Trace;
 use hence_skills::{LIMITS_KEY, Links, recorded_outcome, recorded_usage};
+use hence_solve::{Entry, Spec};
 use hence_state::{ProblemSpec, StepResult};
 
 use crate::trace::JOURNAL_MEMBER;
@@ -24,6 +25,12 @@ pub(crate) fn of_step(program: Program<'_>, result: &StepResult, blobs: &dyn Blo
             None => Usage::default(),
         },
         Program::Variables => Usage::default(),
+        Program::Solve => match Entry::read(result, blobs) {
+            Ok(Entry::Turn(turn)) => turn.reply.usage,
+            Ok(Entry::Compact(compact)) => compact.reply.usage,
+            Ok(Entry::Call(call)) => call.used.calls,
+            Ok(Entry::Block(_) | Entry::End(_)) | Err(_) => Usage::default(),
+        },
     }
 }
 
@@ -34,6 +41,9 @@ fn limits_of(program: Program<'_>, problem: &ProblemSpec) -> Limits {
     match program {
         Program::Skill { prepared, .. } => pinned.and(&prepared.skill().limits),
         Program::Reason(_) | Program::Variables => pinned,
+        Program::Solve => {
+            Spec::read(problem.canonical().value()).map(|spec| spec.limits.calls).unwrap_or_default()
+        }
     }
 }
 

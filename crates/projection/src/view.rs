@@ -16,6 +16,7 @@ use crate::delta::{TraceDelta, Units};
 use crate::reason::ReasonView;
 use crate::run_info::RunInfo;
 use crate::skill::SkillView;
+use crate::solve::SolveView;
 use crate::trace::RunLink;
 use crate::variables::VariablesView;
 
@@ -123,6 +124,8 @@ pub enum Program<'a> {
     },
     /// Operations on variables, driven from outside.
     Variables,
+    /// The recursive loop.
+    Solve,
 }
 
 impl<'a> Program<'a> {
@@ -133,6 +136,7 @@ impl<'a> Program<'a> {
                 Box::new(SkillView::of(prepared, source, host, problem)?)
             }
             Self::Variables => Box::new(VariablesView::default()),
+            Self::Solve => Box::new(SolveView::default()),
         })
     }
 }

@@ -9,12 +9,14 @@ use std::sync::Arc;
 
 use hence_canon::{Object, Value};
 use hence_cognition::failure::{ErrorClass, Failure};
-use hence_cognition::run::{Context, NESTED_ERRORS_KEY, NESTED_RUNS_KEY, StepOutcome, blank, execute};
+use hence_cognition::run::{
+    Context, NESTED_ERRORS_KEY, NESTED_RUNS_KEY, PATH_PARTS, StepOutcome, blank, execute,
+};
 use hence_cognition::skill::{Flow, Step};
 use hence_cognition::state::{Memory, StepStatus};
 
 use self::replies::Replies;
-use crate::budget::{PATH_PARTS, USAGE_KEY};
+use crate::budget::USAGE_KEY;
 use crate::child::Family;
 use crate::host::{Effect, Host};
 use crate::reach::{gates_of, has_gates_after, may_call, nested_skills};

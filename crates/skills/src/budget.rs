@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hence_cognition::budget::{Limits, Most, Usage};
-use hence_cognition::run::{CallError, CallPlace, PlannedCall, Reply, StepOutcome};
+use hence_cognition::run::{CallError, CallPlace, PATH_PARTS, PlannedCall, Reply, StepOutcome};
 use hence_cognition::skill::{Skill, Step, Uses};
 
 use crate::calls::{CallHistory, CallStatus, QuestionKind, Spent};
@@ -326,9 +326,6 @@ fn seconds(milliseconds: u64) -> f64 {
 fn milliseconds(seconds: f64) -> u64 {
     (seconds * 1000.0) as u64
 }
-
-/// The parts of one level of a call's path: step, iteration and item, skill, attempt.
-pub(crate) const PATH_PARTS: usize = 4;
 
 fn exceeded(message: String) -> CallError {
     CallError::Failed { class: hence_cognition::failure::BUDGET_EXCEEDED.into(), message: message.into() }

@@ -17,6 +17,7 @@ use crate::host::Host;
 use crate::links::{Links, Parent};
 use crate::pinned::{NewSkillRun, Pinned};
 use crate::program::SkillProgram;
+use crate::shared_inputs::SharedInputs;
 
 /// A nested run that has ended.
 #[derive(Clone, Debug)]
@@ -108,6 +109,8 @@ impl ChildRun {
                 max_depth: family.pinned.links.max_depth,
                 parent: Some(Parent { run: parent, step: run.step_id.clone(), depth: run.depth }),
                 origin: None,
+                // A nested skill gets what it needs as inputs.
+                shared: SharedInputs::default(),
             },
         };
         let problem = asked.problem(&skill, &source);

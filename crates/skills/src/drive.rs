@@ -47,7 +47,7 @@ fn answer(
         question.refuse("the step is not due");
         return Ok(());
     };
-    let call = program.proposed_call(book, step, &question.made, &question.next)?;
+    let call = program.proposed_call(book, step, (&question.made, &question.answers), &question.next)?;
     let judgement = book.foresee(&call)?;
     let why: Vec<&str> = judgement.blocks.iter().map(|block| &*block.message).collect();
     if why.is_empty() {
@@ -185,6 +185,7 @@ pub(crate) fn drive<'g, 'a>(
                 (send.clone(), &jobs, &request, &lineage, asking.as_ref());
             scope.spawn(move || {
                 while let Some((step, memory)) = take_job(jobs) {
+                    let asking = asking.filter(|_| may_act(step, calls.host()));
                     let outcome = execute_step(calls, asking, step, &memory, request, lineage);
                     // The receiver lives until every started step was received, or the run stopped.
                     let _ = send.send(Message::Executed(step.id.clone(), Box::new(outcome)));

@@ -25,6 +25,7 @@ mod program;
 mod reach;
 mod recorded_outcome;
 mod retry;
+mod shared_inputs;
 mod stop;
 mod variables;
 
@@ -49,5 +50,6 @@ pub use program::{SkillError, SkillProgram, SkillRun, asks_the_world};
 pub use reach::{acting_gates, may_act, reaches_out};
 pub use recorded_outcome::{RecordedOutcomeError, read as recorded_outcome};
 pub use retry::{first_failed, retry_log, usage_before};
+pub use shared_inputs::{SharedInput, SharedInputs};
 pub use stop::{NeverStop, Stop};
 pub use variables::SkillVariables;

@@ -1,10 +1,12 @@
-//! The links of a run: the skills it may nest, the run that nests it, the run it was forked from.
+//! The links of a run: the skills it may nest, the run that nests it, the run it was forked from, the scopes it read.
 
 use std::sync::Arc;
 
 use hence_canon::{Digest, Object, Value};
 use hence_cognition::budget::Usage;
 use hence_cognition::run::Intervention;
+
+use crate::shared_inputs::{SHARED_KEY, SharedInputs};
 
 /// The member of `settings.origin` that makes a run a retry.
 const IDEMPOTENCY_ROOT_KEY: &str = "idempotency_root";
@@ -22,6 +24,8 @@ pub struct Links {
     pub parent: Option<Parent>,
     /// The run it was forked from.
     pub origin: Option<Origin>,
+    /// What it read from the runs of shared scopes.
+    pub shared: SharedInputs,
 }
 
 /// A skill that may be nested, by the digest of its document's canonical form.
@@ -151,7 +155,8 @@ impl Links {
             ("parent", Object::from_iter(members).into())
         });
         let origin = self.origin.as_ref().map(|origin| ("origin", origin.value()));
-        parent.into_iter().chain(origin).collect()
+        let shared = self.shared.value().map(|shared| (SHARED_KEY, shared));
+        parent.into_iter().chain(origin).chain(shared).collect()
     }
 
     /// Reads the links of a problem document of any kind; `None` when they are malformed.
@@ -181,7 +186,7 @@ impl Links {
             None => None,
             Some(skill) => depth(skill, "max_depth")?,
         };
-        Some(Self { nested, max_depth, parent, origin })
+        Some(Self { nested, max_depth, parent, origin, shared: SharedInputs::read(settings)? })
     }
 }
 

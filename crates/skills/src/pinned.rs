@@ -187,6 +187,7 @@ impl Pinned {
             run_id: Some(trace_id.clone()),
             parent_run_id: self.links.parent.as_ref().map(|parent| parent.run.clone()),
             intervention: self.links.origin.as_ref().and_then(Origin::intervention),
+            shared: self.links.shared.values(),
         })
     }
 }

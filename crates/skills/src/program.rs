@@ -7,8 +7,8 @@ use std::sync::Arc;
 use hence_canon::{Canonical, Value};
 use hence_cognition::capability::{Confirmation, ContractBreach};
 use hence_cognition::run::{
-    LATENCY_KEY, MadeCall, NESTED_RUNS_KEY, PossibleCall, Prepared, Progress, RunReport, RunRequest, Settled,
-    StepOutcome, call_position, possible_call, possible_calls, settle,
+    CallStage, LATENCY_KEY, MadeCall, NESTED_RUNS_KEY, PossibleCall, Prepared, Progress, RunReport,
+    RunRequest, Settled, StepOutcome, call_position, one_call, possible_calls, settle,
 };
 use hence_cognition::skill::Step;
 use hence_cognition::state::{ExecutionState, Memory, Names, StepStatus};
@@ -23,7 +23,7 @@ use hence_state::{
 };
 
 use crate::again::Again;
-use crate::calls::{CallExecutor, CallLog};
+use crate::calls::{CallExecutor, CallLog, is_noted};
 use crate::child::{Family, NoChildRuns};
 use crate::drive::{context, drive};
 use crate::fork::in_plan_order;
@@ -310,12 +310,11 @@ impl<'a> SkillProgram<'a> {
         sink: &mut dyn Sink,
     ) -> Result<Result<(), Blocked>, RunError> {
         let made = self.result(book, &outcome, outcome.canonical_with_calls(), sink)?;
-        let own = outcome.acting_calls().filter(|call| call.is_own_call_of(&outcome.step_id));
-        let before: Vec<MadeCall> = own.cloned().collect();
+        let before: Vec<MadeCall> = outcome.calls.iter().filter(|call| is_noted(call)).cloned().collect();
         let step = self.progress.due().filter(|step| step.id == outcome.step_id);
         let result = match step {
             Some(step) => {
-                let call = self.proposed_call(book, step, &before, held)?;
+                let call = self.proposed_call(book, step, (&before, &[]), held)?;
                 book.stop_before(&call, made)?
             }
             None => book.judge(made)?,
@@ -331,17 +330,34 @@ impl<'a> SkillProgram<'a> {
         Ok(Err(blocked))
     }
 
-    /// Returns a call that a step is about to make after others.
+    /// Returns a call that a step is about to make. `made` are the calls before it that the gate has not been told of,
+    /// `answers` those before them in which people answered.
     pub(crate) fn proposed_call(
         &self,
         book: &Book<'_>,
         step: &Step,
-        made: &[MadeCall],
+        (made, answers): (&[MadeCall], &[MadeCall]),
         next: &MadeCall,
     ) -> Result<ProposedCall, RunError> {
-        let position = call_position(step, next.iteration, next.item, next.attempt);
-        let outcome = possible_call(step, &self.progress.state().memory, made, next);
-        self.proposed(book, step, PossibleCall { position, outcome })
+        let memory = &self.progress.state().memory;
+        let place = next.place();
+        let position = match place.nested.last() {
+            Some((_, skill)) => format!("step {} of skill:{skill}", place.step),
+            None if next.is_of_gate() => format!("gate {}", next.capability),
+            None => call_position(step, next.iteration, next.item, next.attempt),
+        };
+        let is_new = |answer: &&MadeCall| !made.iter().any(|made| made.key == answer.key);
+        let mut answers: Vec<MadeCall> = answers.iter().filter(is_new).cloned().collect();
+        let mut before = Vec::new();
+        for made in made {
+            let outcome = one_call(step, memory, &answers, made, CallStage::Made);
+            let (outcome, times) = (Outcome::Success(outcome.canonical_with_calls()), book.next_times()?);
+            before.push(recorded_outcome::result(&step.id, &Value::Null, times, outcome, None));
+            answers.extend((made.effect == Effect::Asks).then(|| made.clone()));
+        }
+        let outcome = one_call(step, memory, &answers, next, CallStage::Next);
+        let call = self.proposed(book, step, PossibleCall { position, outcome })?;
+        Ok(ProposedCall { before, ..call })
     }
 
     fn proposed(
@@ -362,7 +378,7 @@ impl<'a> SkillProgram<'a> {
         let outcome = Outcome::Success(outcome.canonical_with_calls());
         let times = book.next_times()?;
         let result = recorded_outcome::result(&step.id, &Value::Null, times, outcome, None);
-        Ok(ProposedCall { position, result })
+        Ok(ProposedCall { position, before: Vec::new(), result })
     }
 
     /// Returns the calls of the step that is due which were made before policies stopped it.
@@ -487,7 +503,7 @@ impl<'a> SkillProgram<'a> {
         if book.state().status() != Status::Running {
             return Ok(());
         }
-        if let Some(failure) = &self.report().failure {
+        if let Some(failure) = self.progress.failure() {
             let error = StepError::new(failure.code().as_str(), failure.failure.message.clone());
             let outcome = Outcome::Failed(vec![error]);
             let step = OUTPUTS_STEP.into();

@@ -24,6 +24,9 @@ use crate::pinned::Pinned;
 /// The prefix of every variable target.
 const NAMESPACE: &str = "vars.";
 
+/// The source of variables that other runs wrote to a shared scope before this run was made.
+const READ_AT_START: &str = "shared scope";
+
 /// The variables of a skill's run.
 #[derive(Clone, Debug)]
 pub struct SkillVariables {
@@ -41,7 +44,9 @@ impl SkillVariables {
         let workspace = Workspace::new();
         let state = StateId::of_run(problem.id(), &workspace);
         let tree = TreeId::of_run(&root_run(problem), 0);
+        let shared = Pinned::of(problem).map(|pinned| pinned.links.shared).unwrap_or_default();
         let init = Init {
+            session_id: shared.session.clone(),
             prompt: Some(goal(problem)),
             state_id: Some(state.to_string().into()),
             tree_id: Some(tree.to_string().into()),
@@ -50,6 +55,16 @@ impl SkillVariables {
         let now = moment(problem.created_at())?;
         let mut begun = Self { workspace, state, now, events: Vec::new(), large: BTreeMap::new() };
         begun.call(&Call::Init(init), now, RecordIndex::HEADER)?;
+        for input in &shared.variables {
+            let set = Set {
+                value_type: Some(input.value_type.clone()),
+                scope: Some(input.scope.clone()),
+                read_only: input.read_only.then_some(true),
+                origin: Origin::source(READ_AT_START),
+                ..Set::new(&*input.name, input.value.clone())
+            };
+            begun.call(&Call::On { state, op: Op::Set(set) }, now, RecordIndex::HEADER)?;
+        }
         Ok(begun)
     }
 
@@ -73,7 +88,8 @@ impl SkillVariables {
         self.now
     }
 
-    /// Returns every change with its record, oldest first.
+    /// Returns every change with its record, oldest first. Those of the header are what the run began with: its goal, and
+    /// what it read from shared scopes.
     pub fn events(&self) -> &[(RecordIndex, Event)] {
         &self.events
     }

@@ -44,12 +44,12 @@ pub use artifacts::{Artifacts, ITERATIONS_KEY, Placement, Produced};
 pub use clock::{Clock, ClockError, TICK_SECONDS};
 pub use finding::{Category, Finding, Findings, Rule, Stage, dotted, finding};
 pub use problem::{
-    Binding, BindingInput, BindingMember, LoopSettings, MaxSteps, ModelRequest, NESTING_MAX, Operator,
-    ProblemSpec, Settings, StopCondition, VerificationPath,
+    Binding, BindingInput, BindingMember, ConstraintCheck, LoopSettings, MaxSteps, MethodSpec, ModelRequest,
+    NESTING_MAX, Operator, ProblemSpec, Settings, StopCondition, TaskSpec, VerificationPath,
 };
 pub use profile::{
     ArtifactRule, ClockRule, CompletionRule, EvidenceRule, HeaderRule, LargeValueRule, LoopFailureRule,
-    LoopLimitRule, Profile, ProfileName, StepIndexRule, Typing, UnknownProfile,
+    LoopLimitRule, Profile, ProfileName, StepIndexRule, StepsRule, Typing, UnknownProfile,
 };
 pub use result::{Outcome, POLICY_VIOLATION, RESULT_VERSION, StepError, StepResult, StepStatus};
 pub use state::{

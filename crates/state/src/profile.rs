@@ -1,6 +1,9 @@
-//! The two profiles: `strict` follows the documents, `compat` follows the public Python engine.
+//! The profiles: `strict` follows the documents, `compat` follows the public Python engine.
 //!
-//! One engine runs both. Every difference is a rule in [`Profile`]; no other code may decide by the profile's name.
+//! `strict-2` is `strict` with steps of `reason` that work a problem out; runs of problems are made with it. Runs of skills
+//! and variables, and journals of problems made before it, are `strict`.
+//!
+//! One engine runs all. Every difference is a rule in [`Profile`]; no other code may decide by the profile's name.
 
 use std::fmt;
 use std::str::FromStr;
@@ -30,6 +33,8 @@ pub struct Profile {
     pub loop_failure: LoopFailureRule,
     /// The treatment of outputs over the inline limit.
     pub large_values: LargeValueRule,
+    /// The work of the built-in steps of `reason`.
+    pub steps: StepsRule,
 }
 
 /// The name of a profile.
@@ -37,6 +42,8 @@ pub struct Profile {
 pub enum ProfileName {
     /// The documents.
     Strict,
+    /// The documents, with steps that work a problem out.
+    Strict2,
     /// The public Python engine, byte for byte.
     Compat,
 }
@@ -131,8 +138,17 @@ pub enum LargeValueRule {
     Inline,
 }
 
+/// The work of the built-in steps of `reason`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StepsRule {
+    /// They count tasks and evidence.
+    Counted,
+    /// They work tasks out by their methods, and cite the evidence.
+    Worked,
+}
+
 impl Profile {
-    /// The documents as written. The default.
+    /// The documents as written, with steps of `reason` that only count. Runs of skills and variables have this profile.
     pub const STRICT: Self = Self {
         name: ProfileName::Strict,
         typing: Typing::Strict,
@@ -145,7 +161,11 @@ impl Profile {
         loop_limit: LoopLimitRule::InControl,
         loop_failure: LoopFailureRule::EndsRun,
         large_values: LargeValueRule::Referenced,
+        steps: StepsRule::Counted,
     };
+
+    /// The documents as written, with steps of `reason` that work a problem out. The default for problems.
+    pub const STRICT_2: Self = Self { name: ProfileName::Strict2, steps: StepsRule::Worked, ..Self::STRICT };
 
     /// The public Python engine, byte for byte.
     pub const COMPAT: Self = Self {
@@ -160,12 +180,14 @@ impl Profile {
         loop_limit: LoopLimitRule::InStep,
         loop_failure: LoopFailureRule::StillDecides,
         large_values: LargeValueRule::Inline,
+        steps: StepsRule::Counted,
     };
 
     /// Returns the profile of that name.
     pub const fn named(name: ProfileName) -> Self {
         match name {
             ProfileName::Strict => Self::STRICT,
+            ProfileName::Strict2 => Self::STRICT_2,
             ProfileName::Compat => Self::COMPAT,
         }
     }
@@ -176,8 +198,14 @@ impl ProfileName {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Strict => "strict",
+            Self::Strict2 => "strict-2",
             Self::Compat => "compat",
         }
+    }
+
+    /// Returns whether journals of this profile follow the documents.
+    pub const fn is_strict(self) -> bool {
+        matches!(self, Self::Strict | Self::Strict2)
     }
 }
 
@@ -199,7 +227,7 @@ impl FromStr for ProfileName {
     type Err = UnknownProfile;
 
     fn from_str(text: &str) -> Result<Self, UnknownProfile> {
-        [Self::Strict, Self::Compat]
+        [Self::Strict, Self::Strict2, Self::Compat]
             .into_iter()
             .find(|name| name.as_str() == text)
             .ok_or_else(|| UnknownProfile { found: text.to_owned() })

@@ -4,14 +4,16 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use hence_canon::read::Found;
-use hence_canon::{Defect, DefectKind, Digest, Float, Int, JsonPointer, Object, Value};
+use hence_canon::{Defect, DefectKind, Digest, Float, Int, JsonPointer, Object, Value, did_you_mean};
 
 use crate::text::is_blank;
-use crate::{Category, Finding, Rule, Stage, Timestamp, Typing};
+use crate::{Category, Finding, Rule, Stage, StepsRule, Timestamp, Typing};
 
 /// A reader of one document that collects findings in the order of the schema.
 pub(crate) struct SchemaReader<'a> {
     pub(crate) typing: Typing,
+    /// The steps of the run: only steps that work read methods and checks.
+    pub(crate) steps: StepsRule,
     defects: &'a [Defect],
     findings: Vec<Finding>,
 }
@@ -51,8 +53,8 @@ impl<'v> Node<'v> {
 }
 
 impl<'a> SchemaReader<'a> {
-    pub(crate) fn new(typing: Typing, defects: &'a [Defect]) -> Self {
-        Self { typing, defects, findings: Vec::new() }
+    pub(crate) fn new(typing: Typing, steps: StepsRule, defects: &'a [Defect]) -> Self {
+        Self { typing, steps, defects, findings: Vec::new() }
     }
 
     /// Reports a broken rule of the schema in a sentence.
@@ -293,7 +295,11 @@ impl<'a> SchemaReader<'a> {
     /// Refuses members that the schema does not know.
     pub(crate) fn refuse_unknown(&mut self, node: &Node<'_>, known: &[&str]) {
         for key in node.object.keys().filter(|key| !known.contains(&&***key)) {
-            let message = format!("unknown member, expected only {}", known.join(", "));
+            let meant = match self.typing {
+                Typing::Strict => did_you_mean(key, known.iter().copied()),
+                Typing::Lax => String::new(),
+            };
+            let message = format!("unknown member, expected only {}{meant}", known.join(", "));
             self.report(&node.pointer_to(key), Category::ExtraForbidden, message);
         }
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 pub const ATTACHMENT_NAME_BYTES_MAX: usize = 64;
 
 /// The names that a store uses itself.
-const RESERVED: [&str; 4] = ["trace.ndjson", "lock", "id", "batch"];
+const RESERVED: [&str; 5] = ["trace.ndjson", "lock", "id", "batch", "made"];
 
 /// The name of an attachment, such as `problem.json`.
 ///

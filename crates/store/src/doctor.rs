@@ -107,6 +107,8 @@ pub enum Finding {
         /// The defect of the index.
         reason: String,
     },
+    /// The index says of journals that have not changed since what they do not say. Listings believe it until it is rebuilt.
+    ForgedIndex,
 }
 
 /// The severity of a finding.
@@ -128,7 +130,9 @@ impl Finding {
             | Self::Stray { .. }
             | Self::UnreferencedBlob { .. }
             | Self::StaleIndex { .. } => Gravity::Harmless,
-            Self::UnfinishedAppend { .. } | Self::OrphanTemporary { .. } => Gravity::Repairable,
+            Self::UnfinishedAppend { .. } | Self::OrphanTemporary { .. } | Self::ForgedIndex => {
+                Gravity::Repairable
+            }
             Self::DamagedRun { .. } | Self::Unreadable { .. } | Self::CorruptBlob { .. } => Gravity::Damage,
         }
     }
@@ -179,6 +183,7 @@ impl fmt::Display for Finding {
                 write!(out, "blob {digest}: {bytes} bytes that no run names")
             }
             Self::StaleIndex { reason } => write!(out, "index: {reason}"),
+            Self::ForgedIndex => out.write_str("index: it says of journals what they do not say"),
         }
     }
 }

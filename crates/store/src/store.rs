@@ -184,6 +184,14 @@ pub trait Store: Send + Sync {
     /// [`StoreError::NoSuchRun`], [`StoreError::Disk`].
     fn attachments(&self, run: &RunId) -> Result<Vec<AttachmentName>, StoreError>;
 
+    /// Returns the tombstone of a run that was removed; `None` if there is none, as in a store that removes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Disk`].
+    fn tombstone(&self, _run: &RunId) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(None)
+    }
+
     /// Stores a blob under its digest. Storing it again changes nothing, or repairs a damaged copy.
     ///
     /// # Errors

@@ -61,6 +61,16 @@ fn every_run_of_format_1_has_its_head_and_no_damage() {
 }
 
 #[test]
+fn a_problem_that_was_worked_out_has_its_head_and_no_damage() {
+    let (_folder, store) = fixture("store-1-strict-2");
+    let runs = store.list().unwrap();
+    let [run] = &*runs else { panic!("{runs:?}") };
+    let head = "f898dd9f99f35bf1f7e74ecb919195e076c0e3cc5e5a5a79712d3da57129950e:14";
+    assert_eq!(chain_head(&store, run).as_deref(), Some(head));
+    assert_eq!(damage(&store), []);
+}
+
+#[test]
 fn a_torn_journal_is_found_and_cut_when_it_is_opened() {
     let (_folder, store) = fixture("store-1-torn");
     let [Finding::UnfinishedAppend { run, cut }] = &*damage(&store) else { panic!("{:?}", damage(&store)) };

@@ -202,7 +202,7 @@ impl World {
         format!("{}\n[exit {}]", hide_times(&hide_digests(text.trim_end())), answer.code)
     }
 
-    /// Returns the contents of the store. Locks name processes and the index is a cache, so both are left out.
+    /// Returns the contents of the store. Locks name processes, the index is a cache, and `made` names a file of this disk, so they are left out.
     pub fn stored(&self) -> Stored {
         let mut stored = Stored::new();
         collect(&self.path(".hence"), &mut stored);
@@ -263,7 +263,7 @@ fn collect(folder: &Path, stored: &mut Stored) {
         if path.is_dir() {
             stored.insert(path.clone(), Vec::new());
             collect(&path, stored);
-        } else if !["lock", "index"].contains(&path.file_name().unwrap().to_str().unwrap()) {
+        } else if !["lock", "index", "made"].contains(&path.file_name().unwrap().to_str().unwrap()) {
             stored.insert(path.clone(), std::fs::read(&path).unwrap());
         }
     }
@@ -340,12 +340,20 @@ pub fn problem(id: &str) -> Value {
 
 /// Returns a problem that takes `items` pieces of evidence one by one: four records for each, and six more.
 pub fn problem_with_evidence(id: &str, items: usize) -> Value {
-    let evidence: Vec<Value> = (0..items).map(|item| json!({"id": format!("e{item}")})).collect();
+    let item = |item: usize| json!({"id": format!("e{item}"), "supports": ["choice"]});
+    let evidence: Vec<Value> = (0..items).map(item).collect();
     json!({
         "version": "1.0.0",
         "id": id,
         "created_at": "2026-02-02T00:00:00Z",
-        "inputs": {"prompt": "Which one?", "goals": ["choose"], "context": {"evidence": evidence}},
+        "inputs": {
+            "prompt": "Which one?",
+            "goals": ["choose"],
+            "constraints": ["it exists"],
+            "constraint_checks": [{"constraint": "it exists", "expression": "tasks.choice == 'e0'"}],
+            "tasks": [{"id": "choice", "goal": "choose", "method": "evidence.e0.id"}],
+            "context": {"evidence": evidence}
+        },
         "settings": {
             "evidence_required": true,
             "evidence_batch": 1,
@@ -362,9 +370,25 @@ pub fn problem_with_evidence(id: &str, items: usize) -> Value {
     })
 }
 
-/// Returns a problem whose list of tasks is too large for a record, so that it is stored as a blob.
+/// Returns a problem with an item of evidence that is too large for a record, so that it is stored as a blob.
 pub fn large_problem(id: &str) -> Value {
     let mut problem = problem(id);
-    problem["inputs"]["goals"] = json!(["g".repeat(12 * 1024)]);
+    problem["inputs"]["context"]["evidence"][0]["claim"] = json!("g".repeat(12 * 1024));
+    problem
+}
+
+/// Returns a problem with a task for each goal that is decided, and with a constraint that is met, so that a run of it is
+/// verified.
+pub fn verified(mut problem: Value) -> Value {
+    let inputs = &mut problem["inputs"];
+    let goals = match inputs["goals"].as_array() {
+        Some(goals) => goals.clone(),
+        None => vec![inputs["prompt"].clone()],
+    };
+    let task = |(number, goal)| json!({"id": format!("t{number}"), "goal": goal, "method": "context.answer"});
+    inputs["tasks"] = goals.into_iter().enumerate().map(task).collect();
+    inputs["context"]["answer"] = json!(1);
+    inputs["constraints"] = json!(["it is one"]);
+    inputs["constraint_checks"] = json!([{"constraint": "it is one", "expression": "tasks.t0 == 1"}]);
     problem
 }

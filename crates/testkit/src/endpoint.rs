@@ -1,6 +1,6 @@
 //! A scripted HTTP endpoint: one reaction for each request, in order, and a closed port after the last.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -132,27 +132,58 @@ impl Drop for Endpoint {
 
 fn serve(mut stream: TcpStream, reaction: &Reaction, shared: &Shared) {
     stream.set_nodelay(true).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    let Some(request) = read(&stream) else { return };
+    stream.set_read_timeout(Some(READ_TIMEOUT)).unwrap();
+    let Some(request) = read(&mut BufReader::new(&stream)) else { return };
     shared.requests.lock().unwrap().push(request);
     // A client that disconnected is not an error of the endpoint.
-    let _ = match reaction {
-        Reaction::Reply { status, headers, body } => reply(&mut stream, status, headers, body),
-        Reaction::Chunked { body, chunk_bytes } => chunked(&mut stream, body, *chunk_bytes),
-        Reaction::Stream { events, chunk_bytes, end } => {
-            stream_events(&mut stream, events, *chunk_bytes, *end)
-        }
-        Reaction::Endless { piece, bytes_max } => endless(&mut stream, piece, *bytes_max),
-        Reaction::Hang => {
-            let (lock, condition) = &shared.ended;
-            let _ended = condition.wait_while(lock.lock().unwrap(), |ended| !*ended).unwrap();
-            Ok(())
-        }
-    };
+    let _ = react(&mut stream, reaction, Connection::Close, || {
+        let (lock, condition) = &shared.ended;
+        let _ended = condition.wait_while(lock.lock().unwrap(), |ended| !*ended).unwrap();
+    });
 }
 
-fn read(stream: &TcpStream) -> Option<Request> {
-    let mut reader = BufReader::new(stream);
+/// The longest wait for a request on an open connection.
+pub(crate) const READ_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The fate of a connection after a whole response, as the response announces it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Connection {
+    Close,
+    KeepAlive,
+}
+
+impl Connection {
+    fn header(self) -> &'static str {
+        match self {
+            Self::Close => "connection: close\r\n",
+            Self::KeepAlive => "connection: keep-alive\r\n",
+        }
+    }
+}
+
+/// Sends a reaction. `hang` returns when the test is over.
+pub(crate) fn react(
+    stream: &mut TcpStream,
+    reaction: &Reaction,
+    connection: Connection,
+    hang: impl FnOnce(),
+) -> std::io::Result<()> {
+    match reaction {
+        Reaction::Reply { status, headers, body } => reply(stream, status, headers, body, connection),
+        Reaction::Chunked { body, chunk_bytes } => chunked(stream, body, *chunk_bytes, connection),
+        Reaction::Stream { events, chunk_bytes, end } => {
+            stream_events(stream, events, *chunk_bytes, *end, connection)
+        }
+        Reaction::Endless { piece, bytes_max } => endless(stream, piece, *bytes_max),
+        Reaction::Hang => {
+            hang();
+            Ok(())
+        }
+    }
+}
+
+/// Reads one request; `None` at the end of the connection.
+pub(crate) fn read(reader: &mut impl std::io::BufRead) -> Option<Request> {
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|count| *count > 0)?;
     let path = line.split(' ').nth(1)?.to_owned();
@@ -176,34 +207,42 @@ fn reply(
     status: &str,
     headers: &[(&'static str, String)],
     body: &str,
+    connection: Connection,
 ) -> std::io::Result<()> {
-    let mut head = format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
+    let mut head = format!("HTTP/1.1 {status}\r\n{}content-length: {}\r\n", connection.header(), body.len());
     for (key, value) in headers {
         head.push_str(&format!("{key}: {value}\r\n"));
     }
     stream.write_all(format!("{head}\r\n{body}").as_bytes())
 }
 
-const STREAM_HEAD: &[u8] =
-    b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+fn write_head(stream: &mut TcpStream, media_type: &str, connection: Connection) -> std::io::Result<()> {
+    let head = format!("HTTP/1.1 200 OK\r\n{}content-type: {media_type}\r\n", connection.header());
+    stream.write_all(format!("{head}transfer-encoding: chunked\r\n\r\n").as_bytes())
+}
 
-fn stream_events(stream: &mut TcpStream, events: &str, chunk: usize, end: End) -> std::io::Result<()> {
-    stream.write_all(STREAM_HEAD)?;
+fn stream_events(
+    stream: &mut TcpStream,
+    events: &str,
+    chunk: usize,
+    end: End,
+    connection: Connection,
+) -> std::io::Result<()> {
+    write_head(stream, "text/event-stream", connection)?;
     for piece in events.as_bytes().chunks(chunk) {
         write_chunk(stream, piece)?;
     }
     if end == End::Proper { stream.write_all(b"0\r\n\r\n") } else { Ok(()) }
 }
 
-fn chunked(stream: &mut TcpStream, body: &str, chunk: usize) -> std::io::Result<()> {
-    let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: application/json\r\n";
-    stream.write_all(format!("{head}transfer-encoding: chunked\r\n\r\n").as_bytes())?;
+fn chunked(stream: &mut TcpStream, body: &str, chunk: usize, connection: Connection) -> std::io::Result<()> {
+    write_head(stream, "application/json", connection)?;
     body.as_bytes().chunks(chunk).try_for_each(|piece| write_chunk(stream, piece))?;
     stream.write_all(b"0\r\n\r\n")
 }
 
 fn endless(stream: &mut TcpStream, piece: &str, bytes_max: usize) -> std::io::Result<()> {
-    stream.write_all(STREAM_HEAD)?;
+    write_head(stream, "text/event-stream", Connection::Close)?;
     for _ in 0..bytes_max / piece.len() {
         write_chunk(stream, piece.as_bytes())?;
     }

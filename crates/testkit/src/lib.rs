@@ -2,6 +2,7 @@
 //!
 //! - [`cli`] runs the binary `hence` in a folder and an environment of its own.
 //! - [`endpoint`] is a scripted HTTP endpoint on the loopback interface, [`providers`] the replies of model providers.
+//! - [`model_server`] is a scripted language model on the loopback interface: it answers by what it is asked.
 //! - [`tls`] is a TLS server under a certificate of the tests' own authority.
 //! - `variables` is a run of variables in memory, behind the feature of that name.
 //!
@@ -16,6 +17,7 @@
 
 pub mod cli;
 pub mod endpoint;
+pub mod model_server;
 pub mod providers;
 pub mod tls;
 #[cfg(feature = "variables")]

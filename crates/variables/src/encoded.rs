@@ -105,6 +105,10 @@ impl Shelf {
             .set("set", set)
             .set("revision", layer.revision())
             .non_empty("writers", writers)
+            .non_empty(
+                "published",
+                layer.published().iter().map(|(run, last)| (run.clone(), *last)).collect(),
+            )
             .object()
             .into()
     }
@@ -205,10 +209,12 @@ impl Held {
         let mut reader = Reader::new(value)?;
         let authors = |value: &Value| by_key(value, author, whole_count);
         let writers = |value: &Value| by_key(value, str::parse, authors);
+        let published = |value: &Value| by_key(value, |run| Ok::<_, Finding>(Arc::from(run)), whole_count);
         Ok(Layer::from_parts(
             reader.required("set", |value| place(value, &self.sets).cloned())?,
             reader.required("revision", whole_count)?,
             reader.optional("writers", writers)?.unwrap_or_default(),
+            reader.optional("published", published)?.unwrap_or_default(),
         ))
     }
 

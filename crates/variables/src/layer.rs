@@ -17,7 +17,12 @@ pub struct Layer {
     revision: u64,
     /// For shared layers: the last revision each state made to each name, deleted names included.
     writers: Writers,
+    /// For the layer of a scope's run: the last record of each run whose writes were published to it.
+    published: Published,
 }
+
+/// The last record of each run whose writes were published.
+pub(crate) type Published = BTreeMap<Arc<str>, u64>;
 
 /// The last revision each state made to each name of a shared layer.
 pub(crate) type Writers = BTreeMap<Name, BTreeMap<Author, u64>>;
@@ -39,8 +44,23 @@ impl Layer {
     }
 
     /// Returns a layer of its parts.
-    pub(crate) fn from_parts(variables: Variables, revision: u64, writers: Writers) -> Self {
-        Self { variables, revision, writers }
+    pub(crate) fn from_parts(
+        variables: Variables,
+        revision: u64,
+        writers: Writers,
+        published: Published,
+    ) -> Self {
+        Self { variables, revision, writers, published }
+    }
+
+    /// Returns whether the writes of a record were published to this layer. Records of a run are published in their order.
+    pub fn has_published(&self, by: &PublishedRecord) -> bool {
+        self.published.get(&by.run).is_some_and(|last| *last >= by.record)
+    }
+
+    /// Returns the last record of each run whose writes were published.
+    pub(crate) fn published(&self) -> &Published {
+        &self.published
     }
 
     /// Returns the last revision each state made to each name.
@@ -65,6 +85,10 @@ impl Layer {
     /// Applies the changes of another run.
     pub(crate) fn apply_shared(&mut self, shared: &Shared) {
         self.revision = shared.revision;
+        if let Some(by) = &shared.by {
+            let last = self.published.entry(by.run.clone()).or_default();
+            *last = by.record.max(*last);
+        }
         let variables = Arc::make_mut(&mut self.variables);
         for variable in &shared.variables {
             // Reads of other runs are not counted here, and those counted here stay.

@@ -21,7 +21,7 @@ fn text(table: &Table) -> String {
          Written by `cargo run --release -p bench` (after `cargo build --release`, which makes the binary that is started). Machine: {}.\n\n\
          Figures are ratios between two things timed turn by turn in one run (medians of 11 to 201 turns), so that they \
          carry over to other machines; the absolute times beside them do not. \"Raw SHA-256\" is the library's \
-         hash of the same bytes on one thread.\n\n{}",
+         hash of the same bytes on one thread. The page is measured in a browser, apart from these: [viewer.md](viewer.md#tests-and-figures).\n\n{}",
         machine::describe(),
         table.as_markdown(),
     )

@@ -11,6 +11,8 @@ pub(crate) enum DataError {
     Read { path: PathBuf, source: std::io::Error },
     #[error("{}, line {line}: {source}", path.display())]
     Parse { path: PathBuf, line: usize, source: ParseError },
+    #[error("the verifier {command}: {source}")]
+    Verifier { command: String, source: std::io::Error },
     #[error("deviations.toml: {0}")]
     Deviations(#[from] toml::de::Error),
     #[error("a case has no text at {pointer}: {case}")]

@@ -96,6 +96,16 @@ impl Provider for Http {
         Some(format!("request `{} {}`", self.method, self.url))
     }
 
+    fn named_inputs(&self) -> Vec<(&'static str, Arc<str>)> {
+        let named = |member: &'static str, template: &Template| {
+            let values = template.placeholders().filter(|placeholder| placeholder.secret().is_none());
+            values.filter_map(|placeholder| Some((member, placeholder.member()?))).collect::<Vec<_>>()
+        };
+        let query = self.query.iter().flat_map(|(_, template)| named("query", template));
+        let headers = self.headers.iter().flat_map(|(_, template)| named("headers", template));
+        named("url", &self.url).into_iter().chain(query).chain(headers).collect()
+    }
+
     fn call(&self, call: &ProviderCall<'_>) -> Result<Reply, CallError> {
         let started = Instant::now();
         let request = self.request(call)?;

@@ -51,6 +51,10 @@ impl Http {
     fn url(&self, call: &ProviderCall<'_>) -> Result<Url, CallError> {
         let text = fill(&self.url, call, &percent_encoded)?;
         let refused = |message: String| failed(INPUT_REFUSED, message);
+        if let Some(segment) = misleading_segment(&self.url, &text) {
+            let message = format!("the inputs make {segment:?} of a part of the path in {}", self.url);
+            return Err(refused(message));
+        }
         let mut url =
             Url::parse(&text).map_err(|error| refused(format!("the URL cannot be made: {error}")))?;
         if !self.query.is_empty() {
@@ -121,14 +125,28 @@ fn fill(
         if let Some(name) = placeholder.secret() {
             return call.secrets.value(name).map(|value| value.to_string());
         }
-        let value = plain_value(placeholder, call.input)?;
-        // As a path segment, these values would lead out of the declared path.
-        if value == "." || value == ".." {
-            let message = format!("the input `{}` must not be {value:?} in a URL", placeholder.name);
-            return Err(failed(INPUT_REFUSED, message));
-        }
-        Ok(encode(&value))
+        plain_value(placeholder, call.input).map(|value| encode(&value))
     })
+}
+
+/// Returns a segment of the path that the inputs made empty or one of dots: the request would go to another path than the
+/// declared one, such as to everything instead of one thing.
+fn misleading_segment(template: &Template, filled: &str) -> Option<String> {
+    let probe: Result<String, std::convert::Infallible> = template.fill(|_| Ok("x".to_owned()));
+    let Ok(probe) = probe;
+    // The values are encoded, so each segment of one is a segment of the other.
+    let misleads = |(declared, found): (&str, &str)| {
+        let dots = found.to_ascii_lowercase().replace("%2e", ".");
+        (declared != found && (found.is_empty() || dots == "." || dots == "..")).then(|| found.to_owned())
+    };
+    path_of(&probe).split('/').zip(path_of(filled).split('/')).find_map(misleads)
+}
+
+/// Returns the path of a URL as it is written.
+fn path_of(url: &str) -> &str {
+    let after = url.split_once("://").map_or(url, |(_, after)| after);
+    let path = after.split_once('/').map_or("", |(_, path)| path);
+    path.split(['?', '#']).next().unwrap_or_default()
 }
 
 /// Returns a text, a number or a boolean of the input as text.

@@ -393,7 +393,9 @@ fn inputs_that_fit_no_url_are_refused_before_anything_is_sent() {
         (r#"{"h": "x"}"#, "the input `id` is missing"),
         (r#"{"id": null, "h": "x"}"#, "the input `id` is missing"),
         (r#"{"id": [1], "h": "x"}"#, "found list"),
-        (r#"{"id": "..", "h": "x"}"#, "must not be \"..\""),
+        (r#"{"id": "..", "h": "x"}"#, "the inputs make \"..\" of a part of the path"),
+        (r#"{"id": ".", "h": "x"}"#, "the inputs make \".\" of a part of the path"),
+        (r#"{"id": "", "h": "x"}"#, "the inputs make \"\" of a part of the path"),
         (r#"{"id": 1, "h": "a\r\nHost: elsewhere"}"#, "the header `x-a` would hold what a header cannot"),
     ] {
         let refused = ask(&Asked { provider: &provider, input, ..Asked::default() });
@@ -401,6 +403,30 @@ fn inputs_that_fit_no_url_are_refused_before_anything_is_sent() {
         assert!(said.contains(message), "{input}: {said}");
         assert_eq!(class(refused), "InputMappingError");
     }
+}
+
+#[test]
+fn inputs_that_lead_to_another_path_together_are_refused() {
+    let server = Server::answering(&[]);
+    let cases =
+        [("{{a}}.{{b}}", "", ""), ("{{a}}{{b}}", "", ""), ("{{a}}{{b}}", ".", "."), (".{{a}}{{b}}", ".", "")];
+    for (segment, a, b) in cases {
+        for tail in ["/x", "", "?q=1"] {
+            let provider = format!(r#""url": "http://{}/files/{segment}{tail}""#, server.address);
+            let input = format!(r#"{{"a": "{a}", "b": "{b}"}}"#);
+            let said = ask(&Asked { provider: &provider, input: &input, ..Asked::default() });
+            let said = said.unwrap_err().to_string();
+            assert!(said.contains("of a part of the path"), "{segment} {input}: {said}");
+        }
+    }
+    // A dot elsewhere, and an empty value in the query, are what they are.
+    let ok = json("200 OK", "{}");
+    let server = Server::answering(&[&ok]);
+    let provider =
+        format!(r#""url": "http://{}/files/{{{{a}}}}.txt", "query": {{"q": "{{{{b}}}}"}}"#, server.address);
+    assert!(
+        ask(&Asked { provider: &provider, input: r#"{"a": "..", "b": "."}"#, ..Asked::default() }).is_ok()
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The caller's side: gives an order to a supervisor, reads what the programs write, and decides when it is over.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
@@ -32,13 +32,13 @@ pub fn run(job: Job, limits: &Limits) -> Ended {
 
 /// Runs a job without network and with a disk that is read-only outside `writable`, as far as the system allows it.
 pub fn run_confined(job: Job, writable: &Path, limits: &Limits) -> (Ended, Confinement) {
-    let (ended, confinement) = run_order(job, Some(writable.into()), limits);
+    let (ended, confinement) = run_order(job, Some(writable.as_os_str()), limits);
     (ended, confinement.unwrap_or_else(|| Confinement::Open("nothing was started".to_owned())))
 }
 
-fn run_order(job: Job, writable: Option<OsString>, limits: &Limits) -> (Ended, Option<Confinement>) {
-    let order = Order { programs: job.programs, input: job.input, writable };
-    match Running::start(&job.directory, limits) {
+fn run_order(job: Job, writable: Option<&OsStr>, limits: &Limits) -> (Ended, Option<Confinement>) {
+    let order = Order { programs: job.programs, input: job.input, is_confined: writable.is_some() };
+    match Running::start(&job.directory, writable, limits) {
         Ok(mut running) => {
             let ended = follow(&mut running, &order, limits);
             (ended, running.seen.confinement.take())
@@ -149,7 +149,7 @@ struct Running {
 }
 
 impl Running {
-    fn start(directory: &std::path::Path, limits: &Limits) -> io::Result<Self> {
+    fn start(directory: &Path, writable: Option<&OsStr>, limits: &Limits) -> io::Result<Self> {
         let (control, theirs) = UnixStream::pair()?;
         let (output_reader, output_writer) = io::pipe()?;
         let (errors_reader, errors_writer) = io::pipe()?;
@@ -158,7 +158,7 @@ impl Running {
         let errors = Kept::read(errors_reader, limits.errors, &send)?;
         listen(control.try_clone()?, send)?;
         let theirs = (OwnedFd::from(theirs), OwnedFd::from(output_writer), OwnedFd::from(errors_writer));
-        let supervisor = start_supervisor(theirs, directory)?;
+        let supervisor = start_supervisor(theirs, directory, writable)?;
         let seen = Seen { open_streams: 2, ..Seen::default() };
         Ok(Self { control, supervisor, notices, output, errors, seen })
     }
@@ -231,9 +231,10 @@ fn end_orphans(supervisor: &mut Child, group: Option<Pid>) {
 /// Starts a supervisor with its ends of the socket and the streams.
 fn start_supervisor(
     (control, output, errors): (OwnedFd, OwnedFd, OwnedFd),
-    directory: &std::path::Path,
+    directory: &Path,
+    writable: Option<&OsStr>,
 ) -> io::Result<Option<Child>> {
-    if let Some(mut command) = supervisor::command() {
+    if let Some(mut command) = supervisor::command(writable) {
         command.current_dir(directory).stdin(control).stdout(output).stderr(errors);
         let mut supervisors = supervisors();
         let child = command.spawn()?;
@@ -243,7 +244,8 @@ fn start_supervisor(
     let directory = directory.to_owned();
     let supervise = move || {
         // The caller sees from the end of the socket that nothing was started.
-        let _ = supervise(UnixStream::from(control), output, errors, Some(&directory), Reach::Group);
+        let open = Confinement::Open("this process has no supervisor of its own".to_owned());
+        let _ = supervise(UnixStream::from(control), output, errors, Some(&directory), (Reach::Group, open));
     };
     thread::Builder::new().spawn(supervise)?;
     Ok(None)

@@ -1,13 +1,21 @@
-//! Confines the programs of a job: no network, and nothing of the disk to write to but one folder.
+//! Confines the programs of a job: no network, no other processes, and nothing of the disk to write to but one folder.
 //!
-//! The supervisor moves itself into namespaces of its own before it starts anything, so that everything that descends
-//! from it is inside. Programs are started as an ordinary user of the namespace, who cannot undo it.
+//! A process moves into namespaces of its own and then starts the supervisor, which is the first process of the new
+//! namespace of processes: whatever descends from it is inside, and the kernel ends all of it with the supervisor.
+//! Programs are started as an ordinary user of the namespace, who cannot undo it.
 
 use std::path::Path;
 
 #[cfg(target_os = "linux")]
 pub(super) fn confine(writable: &Path) -> Result<(), String> {
     linux::confine(writable)
+}
+
+/// Shows the processes of the namespace in `/proc` and gives up the right to do so. The first process of the namespace calls
+/// this before it starts anything.
+pub(super) fn settle_inside() {
+    #[cfg(target_os = "linux")]
+    linux::settle_inside();
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -25,6 +33,10 @@ mod linux {
     use nix::sched::{CloneFlags, unshare};
     use rustix::net::netlink::SocketAddrNetlink;
     use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, sendto, socket_with};
+    use rustix::thread::{
+        CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
+        configure_capability_in_ambient_set, set_capabilities,
+    };
 
     /// The user of the namespace that stands for an administrator outside: one without rights inside.
     const NOBODY: u32 = 65534;
@@ -34,6 +46,7 @@ mod linux {
         let spaces = CloneFlags::CLONE_NEWUSER
             | CloneFlags::CLONE_NEWNS
             | CloneFlags::CLONE_NEWNET
+            | CloneFlags::CLONE_NEWPID
             | CloneFlags::CLONE_NEWIPC;
         unshare(spaces).map_err(|error| format!("the kernel gives no namespaces ({error})"))?;
         identify("setgroups", "deny".to_owned())?;
@@ -41,7 +54,32 @@ mod linux {
         identify("gid_map", mapped(group))?;
         // This machine alone can be reached; tests talk to themselves. Without it they may fail, and nothing else.
         let _ = raise_loopback();
-        close_disk(writable)
+        close_disk(writable)?;
+        // Without it `/proc` shows the processes outside, by numbers that mean others inside; none can be reached.
+        let _ = keep_mounting();
+        Ok(())
+    }
+
+    /// Lets the next program that this process starts mount file systems of the namespace.
+    fn keep_mounting() -> rustix::io::Result<()> {
+        let own = capabilities(None)?;
+        set_capabilities(None, CapabilitySets { inheritable: CapabilitySet::SYS_ADMIN, ..own })?;
+        configure_capability_in_ambient_set(CapabilitySet::SYS_ADMIN, true)
+    }
+
+    pub(super) fn settle_inside() {
+        let none: Option<&str> = None;
+        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC | MsFlags::MS_RDONLY;
+        // Refused where parts of `/proc` are hidden, as in some containers; the old one stays then.
+        let _ = mount(Some("proc"), "/proc", Some("proc"), flags, none);
+        let empty = CapabilitySet::empty();
+        let given_up = clear_ambient_capability_set().and_then(|()| {
+            set_capabilities(None, CapabilitySets { effective: empty, permitted: empty, inheritable: empty })
+        });
+        if given_up.is_err() {
+            // A program must not get the right to mount.
+            std::process::exit(1);
+        }
     }
 
     /// Says which user of the namespace stands for this one.

@@ -13,12 +13,19 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-use super::confine::confine;
+use super::confine::{self, confine};
 use super::wire::{Event, Order, read_order, write_event};
 use super::{Confinement, Delivery, Program};
 
 /// The only argument of a supervisor.
 const SUPERVISE: &str = "__supervise";
+
+/// The first argument of a process that confines itself and then starts a supervisor inside; the second is the folder that stays
+/// writable.
+const CONFINE: &str = "__confine";
+
+/// The only argument of the supervisor inside: the first process of a namespace.
+const SUPERVISE_INSIDE: &str = "__supervise_inside";
 
 /// This executable, also when another file has its path by now.
 const OWN_EXECUTABLE: &str = "/proc/self/exe";
@@ -42,6 +49,8 @@ pub(super) enum Reach {
     Group,
     /// Everything that descends from the programs.
     Descendants,
+    /// Every process of the namespace whose first process this is: the kernel ends them with it.
+    Namespace,
 }
 
 /// Supervises the programs of another process of this executable, if this process was started for it; `main` returns
@@ -49,22 +58,54 @@ pub(super) enum Reach {
 ///
 /// `main` calls this before it does anything else.
 pub fn serve() -> Option<ExitCode> {
-    let mut arguments = std::env::args_os().skip(1);
-    let is_asked = arguments.next().is_some_and(|word| word == SUPERVISE) && arguments.next().is_none();
-    if !is_asked {
-        let can_be_started = cfg!(target_os = "linux") && std::path::Path::new(OWN_EXECUTABLE).exists();
-        IS_SERVED.store(can_be_started, Ordering::Relaxed);
-        adopt_orphans();
-        return None;
-    }
-    Some(if serve_stdin().is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let arguments: Vec<_> = std::env::args_os().skip(1).take(3).collect();
+    let served = match arguments.as_slice() {
+        [word] if word == SUPERVISE => {
+            let open = || Confinement::Open("nobody asked for it".to_owned());
+            serve_stdin(Reach::Descendants, open())
+        }
+        [word] if word == SUPERVISE_INSIDE => {
+            confine::settle_inside();
+            serve_stdin(Reach::Namespace, Confinement::Confined)
+        }
+        [word, writable] if word == CONFINE => serve_confined(std::path::Path::new(writable)),
+        _ => {
+            let can_be_started = cfg!(target_os = "linux") && std::path::Path::new(OWN_EXECUTABLE).exists();
+            IS_SERVED.store(can_be_started, Ordering::Relaxed);
+            adopt_orphans();
+            return None;
+        }
+    };
+    Some(if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Returns the command that starts a supervisor; `None` where this executable is none.
-pub(super) fn command() -> Option<Command> {
+/// Moves into namespaces and has a supervisor serve inside. Where that is refused, this process serves and says why.
+fn serve_confined(writable: &std::path::Path) -> io::Result<()> {
+    if let Err(reason) = confine(writable) {
+        return serve_stdin(Reach::Descendants, Confinement::Open(reason));
+    }
+    let mut inside = start_self(SUPERVISE_INSIDE).spawn()?;
+    // The caller sees the end of a stream when nobody holds it, so this process must not.
+    release_stdio()?;
+    // Nothing of the namespace is left when its first process can be reaped.
+    match inside.wait()?.success() {
+        true => Ok(()),
+        false => Err(io::Error::other("the supervisor inside ended before its programs")),
+    }
+}
+
+/// Returns the command that starts this executable with one word.
+fn start_self(word: &str) -> Command {
+    let mut command = Command::new(OWN_EXECUTABLE);
+    command.arg0("hence").arg(word).env_clear();
+    command
+}
+
+/// Returns the command that starts a supervisor, confined to a folder if one is given; `None` where this executable is none.
+pub(super) fn command(writable: Option<&OsStr>) -> Option<Command> {
     IS_SERVED.load(Ordering::Relaxed).then(|| {
-        let mut command = Command::new(OWN_EXECUTABLE);
-        command.arg0("hence").arg(SUPERVISE).env_clear().process_group(0);
+        let mut command = start_self(if writable.is_some() { CONFINE } else { SUPERVISE });
+        command.args(writable).process_group(0);
         command
     })
 }
@@ -81,22 +122,28 @@ fn adopt_orphans() {
 fn adopt_orphans() {}
 
 #[cfg(target_os = "linux")]
-fn serve_stdin() -> io::Result<()> {
+fn serve_stdin(reach: Reach, confinement: Confinement) -> io::Result<()> {
     adopt_orphans();
     let control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let output = io::stdout().as_fd().try_clone_to_owned()?;
     let errors = io::stderr().as_fd().try_clone_to_owned()?;
     // The caller sees the end of a stream when no program holds it, so this process must not.
+    release_stdio()?;
+    supervise(control, output, errors, None, (reach, confinement))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn serve_stdin(_: Reach, _: Confinement) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Lets go of the three streams that this process was started with.
+fn release_stdio() -> io::Result<()> {
     let null = std::fs::File::options().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;
     rustix::stdio::dup2_stdout(&null)?;
     rustix::stdio::dup2_stderr(&null)?;
-    supervise(control, output, errors, None, Reach::Descendants)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn serve_stdin() -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
+    Ok(())
 }
 
 /// Something that happens to a job.
@@ -117,16 +164,10 @@ pub(super) fn supervise(
     output: OwnedFd,
     errors: OwnedFd,
     directory: Option<&std::path::Path>,
-    reach: Reach,
+    (reach, confinement): (Reach, Confinement),
 ) -> io::Result<()> {
     let order = read_order(&mut control)?;
-    if let Some(writable) = &order.writable {
-        // Only a process of its own can move; as yet it has one thread.
-        let confined = match reach {
-            Reach::Descendants => confine(std::path::Path::new(writable)),
-            Reach::Group => Err("this process has no supervisor of its own".to_owned()),
-        };
-        let confinement = confined.map_or_else(Confinement::Open, |()| Confinement::Confined);
+    if order.is_confined {
         write_event(&Event::Confined(confinement), &mut control)?;
     }
     let (send, notices) = mpsc::channel();
@@ -140,6 +181,8 @@ pub(super) fn supervise(
         Err((program, error)) => {
             Event::NotStarted { program: *program, error: error.raw_os_error().unwrap_or(INVALID) }
         }
+        // Outside a namespace its numbers are those of other processes.
+        Ok(_) if reach == Reach::Namespace => Event::Started(0),
         Ok(_) => Event::Started(job.group().map_or(0, |group| group.as_raw_nonzero().get())),
     };
     // A caller that is gone is noticed below.

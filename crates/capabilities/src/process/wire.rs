@@ -19,8 +19,8 @@ const TEXT_BYTES_MAX: u64 = 1 << 32;
 pub(super) struct Order {
     pub(super) programs: Vec<Program>,
     pub(super) input: Option<Vec<u8>>,
-    /// The only folder that the programs may write to; `None` when they are not confined.
-    pub(super) writable: Option<OsString>,
+    /// Whether the caller asked for programs that are confined, and wants to know whether they are.
+    pub(super) is_confined: bool,
 }
 
 /// An event that the supervisor reports.
@@ -54,8 +54,7 @@ pub(super) fn write_order(order: &Order, to: &mut impl Write) -> io::Result<()> 
             put_text(&mut head, value.as_bytes());
         }
     }
-    put_number(&mut head, u64::from(order.writable.is_some()));
-    put_text(&mut head, order.writable.as_ref().map_or(&[], |folder| folder.as_bytes()));
+    put_number(&mut head, u64::from(order.is_confined));
     put_number(&mut head, u64::from(order.input.is_some()));
     let input = order.input.as_deref().unwrap_or_default();
     put_number(&mut head, input.len() as u64);
@@ -73,11 +72,9 @@ pub(super) fn read_order(from: &mut impl Read) -> io::Result<Order> {
         programs.push(Program { path, arguments, environment });
     }
     let is_confined = number(from)? != 0;
-    let writable = os_text(from)?;
     let has_input = number(from)? != 0;
     let input = text(from)?;
-    let writable = is_confined.then_some(writable);
-    Ok(Order { programs, input: has_input.then_some(input), writable })
+    Ok(Order { programs, input: has_input.then_some(input), is_confined })
 }
 
 pub(super) fn write_event(event: &Event, to: &mut impl Write) -> io::Result<()> {
@@ -192,7 +189,7 @@ mod tests {
             environment: vec![("PATH".into(), "/bin".into())],
         };
         let programs = vec![program("x"), program("y")];
-        let order = Order { programs, input: Some(vec![1, 2, 3]), writable: Some("/tmp/x".into()) };
+        let order = Order { programs, input: Some(vec![1, 2, 3]), is_confined: true };
         let mut bytes = Vec::new();
         write_order(&order, &mut bytes).unwrap();
         assert_eq!(read_order(&mut bytes.as_slice()).unwrap(), order);

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hence_canon::{JsonPointer, Value};
+use hence_canon::{JsonPointer, Value, did_you_mean, meant};
 use hence_cognition::budget::{Costs, Most, PriceKnown, read_amount};
 use hence_cognition::capability::{
     CapabilitySpec, CognitiveHints, Confirmation, Gate, OnDenied, RequiredTrust, Safety, TrustLevel,
 };
 use hence_cognition::secret::INPUT_PREFIX;
-use hence_cognition::skill::Recovery;
+use hence_cognition::skill::{Fields, Recovery};
 use hence_skills::Determinism;
 
 use super::{Findings, Members, fields};
@@ -116,10 +116,14 @@ pub(super) fn read(
     let max_tokens = members.count("max_tokens", 0..=u64::MAX);
     let max_cost = max_cost(&mut members);
     members.finish();
+    let takes_only_declared = input.as_ref().is_some_and(fields::is_complete);
+    if let (Some(provider), Some(_)) = (&provider, &input) {
+        check_named_inputs(&**provider, &inputs, takes_only_declared, &place.child("provider"), findings);
+    }
     Some(Declared {
         description: description?,
         spec: Arc::new(CapabilitySpec {
-            takes_only_declared: input.as_ref().is_some_and(fields::is_complete),
+            takes_only_declared,
             gives_only_declared: output.as_ref().is_some_and(fields::is_complete),
             inputs,
             outputs,
@@ -142,6 +146,27 @@ pub(super) fn read(
         given,
         provider: provider?,
     })
+}
+
+/// Refuses texts that name members of the input which a call cannot have. An input that may have other members than the
+/// declared ones is believed, unless the name is a declared one misspelt.
+fn check_named_inputs(
+    provider: &dyn Provider,
+    inputs: &Fields,
+    takes_only_declared: bool,
+    place: &JsonPointer,
+    findings: &mut Findings,
+) {
+    for (member, name) in provider.named_inputs() {
+        let known = || inputs.iter().map(|(known, _)| &**known);
+        let is_known = known().any(|known| known == &*name);
+        if is_known || !takes_only_declared && meant(&name, known()).is_none() {
+            continue;
+        }
+        let guess = did_you_mean(&name, known());
+        let message = format_args!("`{name}` is no member of `input`{guess}");
+        findings.add(place.child(member), message);
+    }
 }
 
 /// Reads the most that a call may cost.

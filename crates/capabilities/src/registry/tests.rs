@@ -129,7 +129,7 @@ fn everything_that_is_wrong_is_reported_at_once() {
             "0 at `/capabilities/a/timeout_seconds`: expected a number of seconds above 0, found 0",
             "0 at `/capabilities/a/output_bytes_max`: expected a count from 1 to 268435456, found 268435457",
             "0 at `/capabilities/b`: expected an object, found integer",
-            "0 at `/capabilities/c/provider/kind`: expected one of command, http, rules, found \"telepathy\"",
+            "0 at `/capabilities/c/provider/kind`: expected one of command, http, rules, unbound, found \"telepathy\"",
             "0 at `/capabilities/c/description`: expected a text that is not empty, found \"\"",
             "0 at `/capabilities/d/provider`: `kind` is missing",
             "0 at `/capabilities/text.split`: `text.split` is the id of a built-in capability",

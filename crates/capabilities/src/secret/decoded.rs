@@ -1,16 +1,48 @@
-//! The texts that a text stands for when its escapes are undone, each with a way back to the text itself.
+//! The texts that a text stands for when its encodings are undone, each with a way back to the text itself.
 
 use std::ops::Range;
 
-/// A text with some kind of escape undone.
+/// How many encodings may stand inside each other: base64 of JSON in a query is three.
+const DEPTH_MAX: usize = 3;
+
+/// The characters of base64 and the bytes of hexadecimal digits from which on a run of them is decoded.
+const RUN_MIN: usize = 6;
+
+/// A text with some encoding undone.
 pub(super) struct Decoded {
     bytes: Vec<u8>,
-    /// The place of the spelling of each byte in the text.
-    places: Vec<Range<usize>>,
+    /// The place of the spelling of each byte in the text: where it begins and where it ends.
+    places: Vec<(u32, u32)>,
 }
 
-/// The kinds of escapes that are undone.
-const KINDS: [fn(&[u8]) -> Unescaped; 4] = [percent, form, json, line_break];
+/// A kind of encoding that is undone.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// Each escape stands for some bytes, and every other byte for itself.
+    Escapes(fn(&[u8]) -> Unescaped),
+    /// Blanks and line breaks, as tools put them into long base64.
+    Blanks,
+    /// The zeros that UTF-16 puts between the letters of a text.
+    Zeros,
+    /// Runs of base64, of which so many characters at the start belong to something else.
+    Base64(usize),
+    /// Runs of hexadecimal digits, of which so many at the start belong to something else.
+    Hexadecimal(usize),
+}
+
+const KINDS: [Kind; 11] = [
+    Kind::Escapes(percent),
+    Kind::Escapes(form),
+    Kind::Escapes(json),
+    Kind::Blanks,
+    Kind::Zeros,
+    Kind::Base64(0),
+    Kind::Base64(1),
+    Kind::Base64(2),
+    Kind::Base64(3),
+    Kind::Hexadecimal(0),
+    Kind::Hexadecimal(1),
+];
 
 /// The byte or bytes at the start of a text with an escape undone, and the length of their spelling. `None` when the
 /// byte stands for itself.
@@ -20,19 +52,32 @@ type Unescaped = Option<(Plain, usize)>;
 type Plain = ([u8; 4], usize);
 
 impl Decoded {
-    /// Returns the texts that differ from `text`: with percent signs, with JSON escapes and with line breaks undone,
-    /// and any of these inside another, as in a query that holds JSON.
-    pub(super) fn of(text: &str) -> Vec<Self> {
-        if !text.bytes().any(|byte| b"%+\\".contains(&byte) || byte.is_ascii_whitespace()) {
-            return Vec::new();
-        }
-        let places = (0..text.len()).map(|at| at..at + 1).collect();
+    /// Calls `each` with the text itself and with every text that it stands for, some encodings inside each other undone.
+    /// One at a time, because an output may be large.
+    pub(super) fn each(text: &str, each: &mut dyn FnMut(&Self)) {
+        let places = (0..text.len()).map(|at| place(at, at + 1)).collect();
         let whole = Self { bytes: text.as_bytes().to_vec(), places };
-        let mut all: Vec<Self> = KINDS.iter().filter_map(|kind| whole.undo(*kind)).collect();
-        let inner: Vec<Self> =
-            all.iter().flat_map(|decoded| KINDS.iter().filter_map(|kind| decoded.undo(*kind))).collect();
-        all.extend(inner);
-        all
+        each(&whole);
+        whole.each_inside(&KINDS, DEPTH_MAX, each);
+    }
+
+    fn each_inside(&self, kinds: &[Kind], depth: usize, each: &mut dyn FnMut(&Self)) {
+        for kind in kinds {
+            let Some(inner) = self.undo(*kind) else { continue };
+            each(&inner);
+            if depth > 1 {
+                // Runs skip what stands between by themselves.
+                let is_between = matches!(kind, Kind::Blanks | Kind::Zeros);
+                let is_run = matches!(kind, Kind::Base64(_) | Kind::Hexadecimal(_));
+                let follows = |next: &Kind| match next {
+                    Kind::Base64(_) | Kind::Hexadecimal(_) => !is_between,
+                    Kind::Blanks => !is_run,
+                    Kind::Zeros | Kind::Escapes(_) => true,
+                };
+                let next: Vec<Kind> = KINDS.into_iter().filter(follows).collect();
+                inner.each_inside(&next, depth - 1, each);
+            }
+        }
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
@@ -41,40 +86,155 @@ impl Decoded {
 
     /// Returns the place of these bytes in the text itself.
     pub(super) fn original(&self, range: &Range<usize>) -> Range<usize> {
-        let first = self.places.get(range.start).map_or(0, |place| place.start);
-        let last = range.end.checked_sub(1).and_then(|last| self.places.get(last));
-        first..last.map_or(first, |place| place.end)
+        let spelled = self.places.get(range.clone()).unwrap_or_default();
+        let first = spelled.first().map_or(0, |place| place.0);
+        let last = spelled.last().map_or(first, |place| place.1);
+        first as usize..last as usize
     }
 
-    /// Undoes one kind of escape; `None` when there is none.
-    fn undo(&self, unescape: fn(&[u8]) -> Unescaped) -> Option<Self> {
+    /// Undoes one kind of encoding; `None` when there is none.
+    fn undo(&self, kind: Kind) -> Option<Self> {
+        match kind {
+            Kind::Escapes(unescape) => self.unescape(unescape),
+            Kind::Blanks => self.unescape(line_break),
+            Kind::Zeros => self.unescape(zero),
+            Kind::Base64(skip) => self.runs(skip, Self::base64_run),
+            Kind::Hexadecimal(skip) => self.runs(skip, Self::hexadecimal_run),
+        }
+    }
+
+    fn unescape(&self, unescape: fn(&[u8]) -> Unescaped) -> Option<Self> {
+        if !(0..self.bytes.len()).any(|at| unescape(self.bytes.get(at..).unwrap_or_default()).is_some()) {
+            return None;
+        }
         let size = self.bytes.len();
         let mut decoded = Self { bytes: Vec::with_capacity(size), places: Vec::with_capacity(size) };
-        let (mut at, mut changed) = (0, false);
+        let mut at = 0;
         while let Some(rest @ [first, ..]) = self.bytes.get(at..) {
-            let ((plain, count), length) = match unescape(rest) {
-                Some(found) => {
-                    changed = true;
-                    found
-                }
-                None => (([*first, 0, 0, 0], 1), 1),
-            };
-            let place = self.original(&(at..at + length));
+            let ((plain, count), length) = unescape(rest).unwrap_or((([*first, 0, 0, 0], 1), 1));
+            let spelled = self.original(&(at..at + length));
             for byte in plain.iter().take(count) {
-                decoded.bytes.push(*byte);
-                decoded.places.push(place.clone());
+                decoded.push(*byte, &spelled);
             }
             at += length;
         }
-        changed.then_some(decoded)
+        Some(decoded)
     }
+
+    fn push(&mut self, byte: u8, spelled: &Range<usize>) {
+        self.bytes.push(byte);
+        self.places.push(place(spelled.start, spelled.end));
+    }
+
+    /// Decodes every run of an encoding, and leaves everything else out. `run` decodes the one that begins at a place and
+    /// returns where it ends.
+    fn runs(&self, skip: usize, run: fn(&Self, usize, usize, &mut Self) -> usize) -> Option<Self> {
+        let mut decoded = Self { bytes: Vec::new(), places: Vec::new() };
+        let mut at = 0;
+        while at < self.bytes.len() {
+            let before = decoded.bytes.len();
+            let end = run(self, at, skip, &mut decoded);
+            if decoded.bytes.len() < before + RUN_MIN / 2 {
+                decoded.bytes.truncate(before);
+                decoded.places.truncate(before);
+            } else {
+                // What stands apart stays apart.
+                decoded.push(b'\n', &self.original(&(end.saturating_sub(1)..end)));
+            }
+            at = end.max(at + 1);
+        }
+        (!decoded.bytes.is_empty()).then_some(decoded)
+    }
+
+    /// Decodes a run of base64, in either alphabet, with blanks, line breaks and zeros in it.
+    fn base64_run(&self, start: usize, skip: usize, decoded: &mut Self) -> usize {
+        let (mut bits, mut count, mut characters, mut first) = (0_u32, 0, 0, start);
+        let mut at = start;
+        while let Some(byte) = self.bytes.get(at) {
+            let value = match sextet(*byte) {
+                Some(value) => value,
+                None if characters > 0 && (byte.is_ascii_whitespace() || *byte == 0) => {
+                    at += 1;
+                    continue;
+                }
+                None => break,
+            };
+            characters += 1;
+            if characters > skip {
+                if count == 0 {
+                    first = at;
+                }
+                (bits, count) = (bits << 6 | u32::from(value), count + 6);
+                if count >= 8 {
+                    count -= 8;
+                    let byte = u8::try_from(bits >> count & 0xff).unwrap_or_default();
+                    decoded.push(byte, &self.original(&(first..at + 1)));
+                    bits &= (1 << count) - 1;
+                    first = at;
+                }
+            }
+            at += 1;
+        }
+        at
+    }
+
+    /// Decodes a run of hexadecimal digits, in either case, with `:`, blanks, `\x`, `0x` and the like between the bytes.
+    fn hexadecimal_run(&self, start: usize, skip: usize, decoded: &mut Self) -> usize {
+        let (mut at, mut skipped) = (start, 0);
+        loop {
+            let rest = self.bytes.get(at..).unwrap_or_default();
+            if let [b'\\', b'x' | b'X', ..] | [b'0', b'x' | b'X', ..] = rest {
+                at += 2;
+                continue;
+            }
+            match rest {
+                [first, ..] if skipped < skip && nibble(*first).is_some() => {
+                    skipped += 1;
+                    at += 1;
+                }
+                [high, low, ..] => match (nibble(*high), nibble(*low)) {
+                    (Some(high), Some(low)) => {
+                        decoded.push(high << 4 | low, &self.original(&(at..at + 2)));
+                        at += 2;
+                    }
+                    _ if at > start && is_between_digits(*high) => at += 1,
+                    _ => return at,
+                },
+                _ => return at,
+            }
+        }
+    }
+}
+
+fn place(start: usize, end: usize) -> (u32, u32) {
+    (u32::try_from(start).unwrap_or(u32::MAX), u32::try_from(end).unwrap_or(u32::MAX))
+}
+
+/// Returns the six bits that a character of base64 stands for, in either alphabet.
+fn sextet(byte: u8) -> Option<u8> {
+    Some(match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' | b'-' => 62,
+        b'/' | b'_' => 63,
+        _ => return None,
+    })
+}
+
+fn nibble(byte: u8) -> Option<u8> {
+    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+}
+
+/// Returns whether dumps write this between the digits of two bytes.
+fn is_between_digits(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || b"\0:-,;_.|'\"{}[]()".contains(&byte)
 }
 
 /// Undoes `%2F`, in upper and lower case, of any byte.
 fn percent(text: &[u8]) -> Unescaped {
     let [b'%', high, low, ..] = text else { return None };
-    let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    Some((([digit(high)? << 4 | digit(low)?, 0, 0, 0], 1), 3))
+    Some((([nibble(*high)? << 4 | nibble(*low)?, 0, 0, 0], 1), 3))
 }
 
 /// Undoes percent signs and `+` for a blank, as in forms.
@@ -121,4 +281,9 @@ fn unicode(rest: &[u8]) -> Unescaped {
 fn line_break(text: &[u8]) -> Unescaped {
     let first = text.first()?;
     first.is_ascii_whitespace().then_some((([0; 4], 0), 1))
+}
+
+/// Removes the zeros that UTF-16 puts between the letters of a text.
+fn zero(text: &[u8]) -> Unescaped {
+    matches!(text, [0, ..]).then_some((([0; 4], 0), 1))
 }

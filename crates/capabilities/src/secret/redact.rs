@@ -1,21 +1,19 @@
 //! The redactor, which removes secrets from texts and values.
 //!
-//! There are many ways to percent-encode or escape a text, so those spellings are not listed. The text is decoded instead,
-//! the secret is searched in what it stands for, and the place is mapped back ([`decoded`](super::decoded)).
+//! There are many ways to encode a text, some inside others, so spellings are not listed. The text is decoded instead, the
+//! secret is searched in what it stands for, and the place is mapped back ([`decoded`](super::decoded)).
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
-use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use hence_canon::{Object, Value};
 
 use super::SECRET_BYTES_MIN;
 use super::decoded::Decoded;
 
-/// The minimum length of an encoded part to search for; shorter parts occur in many texts.
+/// The minimum length of a part of a secret to search for at the ends of a text; shorter parts occur in many texts.
 const PART_BYTES_MIN: usize = 8;
 
 /// The longest spelling that is searched for at the ends of a text in part. A longer secret is found by its lines.
@@ -24,21 +22,22 @@ const CUT_NEEDLE_BYTES_MAX: usize = 512;
 /// The minimum length of a line of a multi-line secret to search for on its own.
 const LINE_BYTES_MIN: usize = 16;
 
-/// Replaces secrets in texts, also in base64 (with line breaks too), hexadecimal, percent-encoded, escaped as JSON, line
-/// by line, without the blanks at their ends, and where a text begins or ends inside a secret.
+/// Replaces secrets in texts, also in base64 (with line breaks too), hexadecimal (with anything between the bytes),
+/// percent-encoded, escaped as JSON, in UTF-16, up to three of these inside each other, line by line, without the blanks
+/// at their ends, and where a text begins or ends inside a secret.
 #[derive(Clone, Default)]
 pub struct Redactor(Option<Arc<Needles>>);
 
 struct Needles {
     finder: AhoCorasick,
     /// Each needle and the name of the secret that it belongs to.
-    needles: Vec<(String, Arc<str>)>,
+    needles: Vec<(Vec<u8>, Arc<str>)>,
 }
 
 impl Redactor {
     /// Builds a redactor from secrets by name.
     pub(super) fn of(secrets: &BTreeMap<Arc<str>, Arc<str>>) -> Self {
-        let mut needles: BTreeMap<String, Arc<str>> = BTreeMap::new();
+        let mut needles: BTreeMap<Vec<u8>, Arc<str>> = BTreeMap::new();
         for (name, secret) in secrets {
             for needle in needles_of(secret) {
                 needles.entry(needle).or_insert_with(|| name.clone());
@@ -123,19 +122,26 @@ type Found<'a> = (Range<usize>, &'a Arc<str>);
 
 impl Needles {
     fn find(&self, text: &str) -> Vec<Found<'_>> {
-        let mut found: Vec<Found<'_>> = self.matches(text.as_bytes()).collect();
-        for decoded in Decoded::of(text) {
-            let mapped = self.matches(decoded.bytes()).map(|(range, name)| (decoded.original(&range), name));
-            found.extend(mapped);
-        }
-        let short = self.needles.iter().filter(|(needle, _)| needle.len() <= CUT_NEEDLE_BYTES_MAX);
-        found.extend(short.flat_map(|(needle, name)| {
-            let cut = [cut_at_start(text, needle), cut_at_end(text, needle)];
-            cut.into_iter().flatten().map(move |range| (range, name))
-        }));
+        let mut found: Vec<Found<'_>> = Vec::new();
+        // The text itself comes first; no byte of it is the rest of an encoded one.
+        let mut rest_max = 0;
+        Decoded::each(text, &mut |decoded| {
+            let matches = self.matches(decoded.bytes()).chain(self.cut(decoded.bytes(), rest_max));
+            found.extend(matches.map(|(range, name)| (decoded.original(&range), name)));
+            rest_max = REST_BYTES_MAX;
+        });
         // A place that is not on the border of a character belongs to no text that was given to us.
         found.retain(|(range, _)| text.get(range.clone()).is_some());
         found
+    }
+
+    /// Finds the secrets inside which a text begins or ends.
+    fn cut(&self, text: &[u8], rest_max: usize) -> Vec<Found<'_>> {
+        let short = self.needles.iter().filter(|(needle, _)| needle.len() <= CUT_NEEDLE_BYTES_MAX);
+        let cut = |needle: &[u8]| [cut_at_start(text, needle, rest_max), cut_at_end(text, needle, rest_max)];
+        short
+            .flat_map(|(needle, name)| cut(needle).into_iter().flatten().map(move |range| (range, name)))
+            .collect()
     }
 
     fn matches(&self, bytes: &[u8]) -> impl Iterator<Item = Found<'_>> {
@@ -144,48 +150,51 @@ impl Needles {
     }
 }
 
-/// Returns the part of a secret with which a text begins: the end of an output may be cut inside a secret.
-fn cut_at_start(text: &str, needle: &str) -> Option<Range<usize>> {
-    let ends = needle.char_indices().map(|(at, _)| needle.get(at..).unwrap_or_default()).skip(1);
-    let end = ends.take_while(|end| end.len() >= PART_BYTES_MIN).find(|end| text.starts_with(end))?;
-    Some(0..end.len())
+/// The bytes at the ends of a text that may be the rest of an encoded byte that was cut.
+const REST_BYTES_MAX: usize = 12;
+
+/// Returns the part of a secret with which a text begins: the end of an output may be cut inside a secret, and inside the
+/// spelling of one of its bytes.
+fn cut_at_start(text: &[u8], needle: &[u8], rest_max: usize) -> Option<Range<usize>> {
+    let part = |rest: usize| {
+        let text = text.get(rest..)?;
+        let ends = (1..needle.len()).filter_map(|at| needle.get(at..));
+        let end = ends.take_while(|end| end.len() >= PART_BYTES_MIN).find(|end| text.starts_with(end))?;
+        Some(rest..rest + end.len())
+    };
+    (0..=rest_max).find_map(part)
 }
 
 /// Returns the part of a secret with which a text ends.
-fn cut_at_end(text: &str, needle: &str) -> Option<Range<usize>> {
-    let starts = needle.char_indices().rev().map(|(at, _)| needle.get(..at).unwrap_or_default());
-    let start =
-        starts.take_while(|start| start.len() >= PART_BYTES_MIN).find(|start| text.ends_with(start))?;
-    Some(text.len() - start.len()..text.len())
+fn cut_at_end(text: &[u8], needle: &[u8], rest_max: usize) -> Option<Range<usize>> {
+    let part = |rest: usize| {
+        let before = text.get(..text.len().checked_sub(rest)?)?;
+        let starts = (1..needle.len()).rev().filter_map(|at| needle.get(..at));
+        let start =
+            starts.take_while(|start| start.len() >= PART_BYTES_MIN).find(|start| before.ends_with(start))?;
+        Some(before.len() - start.len()..before.len())
+    };
+    (0..=rest_max).find_map(part)
 }
 
-/// Returns every encoding in which a secret is searched for.
-fn needles_of(secret: &str) -> Vec<String> {
+/// Returns everything that is searched for: the secret, without blanks at its ends, its lines, each also in UTF-16.
+fn needles_of(secret: &str) -> Vec<Vec<u8>> {
     let trimmed = secret.trim();
-    let mut needles = vec![secret.to_owned()];
-    if trimmed.len() >= SECRET_BYTES_MIN {
-        needles.push(trimmed.to_owned());
-    }
     let lines = secret.lines().map(str::trim).filter(|line| line.len() >= LINE_BYTES_MIN);
-    let mut encoded: Vec<String> = lines.map(str::to_owned).collect();
-    for bytes in [secret.as_bytes(), trimmed.as_bytes()] {
-        let hexadecimal: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        encoded.extend([hexadecimal.to_uppercase(), hexadecimal]);
-        encoded.extend((0..3).flat_map(|before| inside_base64(bytes, before)));
+    let mut plain: Vec<&str> = std::iter::once(secret).chain(lines).collect();
+    plain.extend((trimmed.len() >= SECRET_BYTES_MIN).then_some(trimmed));
+    let mut needles: Vec<Vec<u8>> = Vec::new();
+    for text in plain {
+        needles.push(text.as_bytes().to_vec());
+        let units: Vec<u16> = text.encode_utf16().collect();
+        for wide in [u16::to_le_bytes, u16::to_be_bytes] {
+            let bytes: Vec<u8> = units.iter().flat_map(|unit| wide(*unit)).collect();
+            // A text that is not UTF-8 was read with a mark in place of each wrong byte.
+            needles.push(String::from_utf8_lossy(&bytes).into_owned().into_bytes());
+            needles.push(bytes);
+        }
     }
-    encoded.retain(|needle| needle.len() >= PART_BYTES_MIN);
-    needles.extend(encoded);
     needles.sort();
     needles.dedup();
     needles
-}
-
-/// Returns the base64 characters of a secret that has `before` bytes before it and any bytes after it, as in
-/// `user:secret`: the characters that depend on the secret alone, in both alphabets.
-fn inside_base64(secret: &[u8], before: usize) -> [String; 2] {
-    let padded: Vec<u8> = std::iter::repeat_n(0, before).chain(secret.iter().copied()).collect();
-    // The first characters also depend on the bytes before the secret, the last on the bytes after it.
-    let (skip, keep) = ((before * 8).div_ceil(6), padded.len() * 8 / 6);
-    let part = |encoded: String| encoded.get(skip..keep).unwrap_or_default().to_owned();
-    [part(STANDARD_NO_PAD.encode(&padded)), part(URL_SAFE_NO_PAD.encode(&padded))]
 }

@@ -114,12 +114,24 @@ fn read(source: &SecretSource) -> Result<String, String> {
             Err(std::env::VarError::NotUnicode(_)) => Err(format!("{source} is not UTF-8")),
         },
         // A line feed at the end is what editors add, and no part of the secret.
-        SecretSource::File(path) => match std::fs::read_to_string(path) {
+        SecretSource::File(path) => match read_file(path) {
             Ok(text) => Ok(text.strip_suffix('\n').unwrap_or(&text).trim_end_matches('\r').to_owned()),
             Err(error) => Err(format!("{source} cannot be read: {}", error.kind())),
         },
     };
     fitting(value?, &source.to_string())
+}
+
+/// Reads the file of a secret: not a pipe, which might never end, and not more than a secret has.
+fn read_file(path: &std::path::Path) -> std::io::Result<String> {
+    use std::io::Read as _;
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::ErrorKind::InvalidInput.into());
+    }
+    let mut text = String::new();
+    let limit = u64::try_from(SECRET_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(3);
+    std::fs::File::open(path)?.take(limit).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 fn fitting(value: String, place: &str) -> Result<String, String> {

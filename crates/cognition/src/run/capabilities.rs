@@ -153,12 +153,7 @@ impl Call<'_> {
     /// Returns what is wanted, where in the run.
     fn intention(&self) -> String {
         let CallPlace { path, iteration, item, .. } = self.place;
-        let purpose = match self.purpose {
-            CallPurpose::Step => CALL,
-            CallPurpose::GateBefore => "before",
-            CallPurpose::GateAfter => "after",
-            CallPurpose::Confirmation => CONFIRMATION,
-        };
+        let purpose = self.purpose.word();
         let (step, capability) = (key_part(self.step_id), key_part(self.capability));
         format!("{path}{step}/{iteration}.{item}/{purpose}/{capability}")
     }
@@ -188,6 +183,11 @@ pub(super) fn key_part(id: &str) -> String {
     id.replace('~', "~0").replace('/', "~1")
 }
 
+/// Returns the id that a part of a key names.
+pub(super) fn key_text(part: &str) -> String {
+    part.replace("~1", "/").replace("~0", "~")
+}
+
 /// A call that is about to be made side by side with others.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PlannedCall {
@@ -214,6 +214,18 @@ pub enum CallPurpose {
     GateAfter,
     /// A person is asked whether something may be called.
     Confirmation,
+}
+
+impl CallPurpose {
+    /// Returns the word in the key of a call.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Step => CALL,
+            Self::GateBefore => "before",
+            Self::GateAfter => "after",
+            Self::Confirmation => CONFIRMATION,
+        }
+    }
 }
 
 /// The reply of a capability.

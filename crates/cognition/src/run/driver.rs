@@ -34,6 +34,8 @@ pub struct RunRequest {
     pub parent_run_id: Option<Arc<str>>,
     /// The changes that a fork makes.
     pub intervention: Option<Intervention>,
+    /// The values of shared variables when the run began, by name. They are in `vars` from the start.
+    pub shared: Object,
 }
 
 /// The report of a run that ended or waits. The state is present in either case.

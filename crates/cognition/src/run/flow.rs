@@ -14,7 +14,7 @@ use crate::run::driver::run_in;
 use crate::run::failed_part::{FOREACH_ERRORS_KEY, FailedPart, SCATTER_ERRORS_KEY};
 use crate::run::invoke::{CallOutput, Caller, Stop};
 use crate::run::outcome::SCATTER_WINNER_KEY;
-use crate::run::{CallPlace, Context, NestedCall, NestedRun, RunRequest, SKILL_DEPTH_MAX};
+use crate::run::{CallError, CallPlace, Context, NestedCall, NestedRun, RunRequest, SKILL_DEPTH_MAX};
 use crate::skill::{
     Foreach, ITERATIONS_MAX, ItemErrors, PARALLEL_MAX, Scatter, ScatterMerge, SourceExpression, Step, Uses,
     While,
@@ -303,6 +303,7 @@ impl Caller<'_, '_> {
             run_id: run_id.clone(),
             parent_run_id: self.context.run_id.clone(),
             intervention: None,
+            shared: Object::new(),
         };
         let CallPlace { path, iteration, item, .. } = &self.place;
         let (step, skill_id) = (key_part(&self.step.id), key_part(id));
@@ -316,7 +317,13 @@ impl Caller<'_, '_> {
         }
         let (report, made) =
             run_in(&skill, &request, (lineage.clone(), path.clone()), self.context.capabilities);
+        let held =
+            made.iter().find(|call| call.is_held()).and_then(|call| call.reply.as_ref().err()).cloned();
         self.stats.made.extend(made);
+        // A run that policies stopped before a call has not ended: it continues when they let the call through.
+        if let Some(CallError::Failed { message, .. }) = held {
+            return Err(Failure::new(ErrorClass::PolicyViolation, message).into());
+        }
         if let Some(waiting) = report.waiting {
             return Err(Stop::Waiting(waiting));
         }

@@ -8,7 +8,7 @@ use super::invoke::{Caller, Stop, carry_out, waiting};
 use super::{Call, CallError, CallPurpose, Note};
 use crate::approval::{APPROVES, REJECTS};
 use crate::capability::{Confirmation, Gate, OnDenied, RequiredTrust, Safety};
-use crate::failure::{BUDGET_EXCEEDED, ErrorClass, Failure};
+use crate::failure::{BUDGET_EXCEEDED, ErrorClass, Failure, HELD_BACK};
 
 /// The capability that asks a person, where a host has one.
 const PERSON: &str = "human.ask";
@@ -133,6 +133,9 @@ impl Caller<'_, '_> {
             Err(CallError::Waiting(message)) => Err(waiting(&call, message)),
             Err(CallError::Failed { class, message }) if *class == *BUDGET_EXCEEDED => {
                 Err(Failure::new(ErrorClass::BudgetExceeded, format_args!("gate: {message}")).into())
+            }
+            Err(CallError::Failed { class, message }) if *class == *HELD_BACK => {
+                Err(Failure::new(ErrorClass::PolicyViolation, message).into())
             }
             Err(error) => Err(broken(format!("gate `{id}`: {error}"))),
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hence_canon::read::{self, Finding, Reader};
 use hence_canon::{Float, Object, Value};
 
-use super::capabilities::{CALL, CONFIRMATION, key_part};
+use super::capabilities::{CALL, CONFIRMATION, CallPurpose, key_part, key_text};
 use super::{Call, CallError, Effect, Reply};
 use crate::approval::APPROVES;
 use crate::failure::{BUDGET_EXCEEDED, HELD_BACK, TIMED_OUT, UNDECIDED};
@@ -44,6 +44,25 @@ pub struct MadeCall {
     pub input: Value,
     /// The reply, or the reason why there is none.
     pub reply: Result<Reply, CallError>,
+}
+
+/// The parts of a key that name the call within its run.
+const KEY_PARTS: usize = 5;
+
+/// The parts of a key that name one run around the run of the call.
+pub const PATH_PARTS: usize = 4;
+
+/// The place of a call in a tree of runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MadePlace {
+    /// The runs around the call, from the outermost: the step that nests a skill, and the skill.
+    pub nested: Vec<(String, String)>,
+    /// The beginning of the keys of all calls of the same nested run; empty in the outermost run.
+    pub path: String,
+    /// The step that makes the call, in the innermost run.
+    pub step: String,
+    /// Whether the step makes the call itself: it is neither of a gate nor a confirmation.
+    pub is_call: bool,
 }
 
 /// The facts about a call that was made.
@@ -131,8 +150,31 @@ impl MadeCall {
     /// Returns whether a step of the outermost run makes the call itself: it is neither a call of a nested run, nor of a
     /// gate or a confirmation.
     pub fn is_own_call_of(&self, step: &str) -> bool {
+        let place = self.place();
+        place.nested.is_empty() && place.is_call && place.step == step
+    }
+
+    /// Returns whether a gate of a capability is called.
+    pub fn is_of_gate(&self) -> bool {
+        let purpose = self.key.rsplit('/').nth(2);
+        [CallPurpose::GateBefore, CallPurpose::GateAfter].iter().any(|gate| purpose == Some(gate.word()))
+    }
+
+    /// Returns the place of the call in the tree of runs, as its key tells it.
+    pub fn place(&self) -> MadePlace {
         let parts: Vec<&str> = self.key.split('/').collect();
-        matches!(parts.as_slice(), [own, _, purpose, _, _] if **own == *key_part(step) && *purpose == CALL)
+        let (path, own) = parts.split_at(parts.len().saturating_sub(KEY_PARTS));
+        let nested = path.chunks(PATH_PARTS).filter_map(|part| match part {
+            [step, _, skill, _] => Some((key_text(step), key_text(skill))),
+            _ => None,
+        });
+        let step = own.first().map(|step| key_text(step)).unwrap_or_default();
+        MadePlace {
+            nested: nested.collect(),
+            path: path.iter().map(|part| format!("{part}/")).collect(),
+            step,
+            is_call: own.get(2) == Some(&CALL),
+        }
     }
 
     /// Returns whether the call failed, or a person had to say what became of it.

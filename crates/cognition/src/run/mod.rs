@@ -33,10 +33,10 @@ pub use driver::{
 pub use failed_part::{FailedPart, NESTED_ERRORS_KEY, Part, describe_failures};
 pub use fold::{FoldError, Settled, settle};
 pub use invoke::named_exchange;
-pub use made::{CallOutcome, LATENCY_KEY, MadeCall};
+pub use made::{CallOutcome, LATENCY_KEY, MadeCall, MadePlace, PATH_PARTS};
 pub use outcome::{Note, OutcomeError, StepOutcome};
 pub use prepared::Prepared;
-pub use preview::{CallMade, PossibleCall, calls_made, is_proposed, possible_call, possible_calls};
+pub use preview::{CallMade, CallStage, PossibleCall, calls_made, is_proposed, one_call, possible_calls};
 pub use progress::{Progress, RunFailure};
 pub use step::{EXCHANGES_KEY, NESTED_RUNS_KEY, blank, execute};
 

@@ -85,9 +85,14 @@ impl StepOutcome {
 impl StepOutcome {
     /// Returns whether the record lists the calls: where they do not follow from input and output.
     ///
-    /// That is so when the step failed or was degraded, when a call failed, when a person confirmed one or decided what
-    /// became of one, and when the output of a branch that acted was not used.
+    /// That is so when the step [had trouble](Self::had_trouble), and when a nested skill or a gate acted.
     pub fn lists_calls(&self) -> bool {
+        self.had_trouble() || self.has_inner_deeds()
+    }
+
+    /// Returns whether the calls need to be told apart: the step failed or was degraded, a call failed, a person confirmed
+    /// one or decided what became of one, or the output of a branch that acted was not used.
+    pub fn had_trouble(&self) -> bool {
         let is_unfinished = matches!(self.status, StepStatus::Failed | StepStatus::Degraded);
         let has_unused = self.meta.contains_key(SCATTER_WINNER_KEY)
             && self.calls.iter().filter(|call| call.effect == Effect::Acts).count() > 1;
@@ -95,6 +100,12 @@ impl StepOutcome {
             && (is_unfinished
                 || has_unused
                 || self.calls.iter().any(|call| call.had_trouble() || call.is_confirmation()))
+    }
+
+    /// Returns whether a nested skill or a gate acted: neither is seen in the input and output of the step.
+    fn has_inner_deeds(&self) -> bool {
+        let nests = self.called.keys().any(|id| id.starts_with("skill:"));
+        self.calls.iter().any(|call| call.effect == Effect::Acts && (nests || call.is_of_gate()))
     }
 
     /// Returns the calls that act and were made.

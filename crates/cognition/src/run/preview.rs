@@ -1,13 +1,15 @@
 //! The calls a step is about to make, for a check before any of them is made.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_canon::{Object, Value};
 
 use super::flow::{evaluate, input_of, item_input, write};
 use super::step::{blank, route};
-use super::{CallError, MadeCall, Reply, StepOutcome, call_position};
+use super::{CallError, Effect, MadeCall, Reply, StepOutcome, call_position};
 use crate::expression::is_true;
+use crate::failure::{ErrorClass, Failure};
 use crate::skill::{Flow, ScatterMerge, Step, Uses};
 use crate::state::{Memory, StepStatus};
 
@@ -29,32 +31,75 @@ pub fn possible_calls(step: &Step, memory: &Memory) -> Vec<PossibleCall> {
     calls(step, memory).unwrap_or_default()
 }
 
-/// The number of earlier calls that the preview of a call lists. Those before them only count, so that the cost of a long
-/// loop stays bounded.
-const CALLS_LISTED_MAX: usize = 500;
-
-/// Returns the outcome of a step that has made calls and is about to make another, `next`. It lists them, the newest if they
-/// are very many, and counts all of them.
-pub fn possible_call(step: &Step, memory: &Memory, made: &[MadeCall], next: &MadeCall) -> StepOutcome {
-    let known = possible_calls(step, memory).into_iter().map(|call| call.outcome);
-    let same = known.into_iter().find(|outcome| outcome.called.contains_key(&next.capability));
-    let uses = || Uses::Capability(next.capability.clone());
-    let outcome = same.unwrap_or_else(|| call(step, &uses(), Value::Null, 1));
-    let unlisted = made.len().saturating_sub(CALLS_LISTED_MAX);
-    let listed = made.iter().skip(unlisted).cloned();
-    let reply = Ok(Reply { output: Object::new().into(), meta: Object::new() });
-    let calls = listed.chain([MadeCall { reply, ..next.clone() }]).collect();
-    let before = made.iter().filter(|made| made.capability == next.capability).count();
-    let called = [(next.capability.clone(), before as u64 + 1)].into();
-    StepOutcome { input: next.input.clone(), called, calls, ..outcome }
+/// Whether a call has been made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CallStage {
+    /// It was made: its reply is known.
+    Made,
+    /// It is about to be made.
+    Next,
 }
 
-/// Returns whether an outcome is that of a call which has not been made yet.
+/// Returns the outcome of a step as if one call were its only one, whether the step, a gate or a nested skill makes it.
+///
+/// Before a call of a nested run the outcome lists the answers of people in that run, which are among `earlier`.
+pub fn one_call(
+    step: &Step,
+    memory: &Memory,
+    earlier: &[MadeCall],
+    one: &MadeCall,
+    stage: CallStage,
+) -> StepOutcome {
+    let reply = match stage {
+        CallStage::Made => one.reply.clone(),
+        CallStage::Next => Ok(Reply { output: Object::new().into(), meta: Object::new() }),
+    };
+    let listed = MadeCall { reply: reply.clone(), ..one.clone() };
+    let outcome = call(step, &Uses::Capability(one.capability.clone()), one.input.clone(), 1);
+    let meta = outcome.meta.clone();
+    let meta = match route(step, memory) {
+        Ok((_, Some(matched))) => meta.with("router_matched", matched),
+        _ => meta,
+    };
+    let meta = match first_count(step, memory, one) {
+        Some(count) => meta.with("foreach_count", count),
+        None => meta,
+    };
+    let outcome = StepOutcome { meta, ..outcome };
+    if !one.is_own_call_of(&step.id) {
+        let path = one.place().path;
+        let is_answer = |call: &&MadeCall| call.effect == Effect::Asks && call.place().path == path;
+        let answers = earlier.iter().filter(|_| !path.is_empty()).filter(is_answer).cloned();
+        let calls = answers.chain([listed]).collect();
+        return StepOutcome { called: BTreeMap::new(), calls, ..outcome };
+    }
+    let outcome = StepOutcome { calls: vec![listed], ..outcome };
+    match reply {
+        Ok(reply) => {
+            StepOutcome { produced: Some(reply.output.clone()), commits: vec![reply.output], ..outcome }
+        }
+        Err(error) => {
+            let message = format_args!("`{}`: {error}", one.capability);
+            outcome.failed(Failure::new(ErrorClass::CapabilityExecution, message))
+        }
+    }
+}
+
+/// Returns the number of items of a loop, for its first call: the decision to go through them comes before it.
+fn first_count(step: &Step, memory: &Memory, one: &MadeCall) -> Option<usize> {
+    let Flow::Foreach(foreach) = &step.control.flow else { return None };
+    if one.item > 0 {
+        return None;
+    }
+    evaluate(foreach.items(), memory).ok()?.as_array().map(<[Value]>::len)
+}
+
+/// Returns whether an outcome is that of one call of a step which has not ended yet.
 pub fn is_proposed(outcome: &StepOutcome) -> bool {
     outcome.meta.contains_key(PROPOSED_KEY)
 }
 
-/// The member of `meta` that marks the outcome of a call which has not been made yet. No record has it.
+/// The member of `meta` that marks the outcome of one call of a step which has not ended yet. No record has it.
 const PROPOSED_KEY: &str = "proposed";
 
 /// A call that a step made, as far as its outcome tells.

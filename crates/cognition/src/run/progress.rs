@@ -14,6 +14,7 @@ use super::{
 };
 use crate::capability::{ContractBreach, Registry, breach};
 use crate::failure::{ErrorClass, ErrorCode, Failure};
+use crate::mapping::{MergeStrategy, Target, set};
 use crate::plan::StepIndex;
 use crate::schedule::{FailureMode, Schedule};
 use crate::skill::{Need, Skill, Step};
@@ -209,12 +210,16 @@ impl<'a> Progress<'a> {
         if self.denied.is_none() && !self.has_answer() {
             blocked.into_iter().for_each(|step| self.state.block(step));
         }
-        let failed = self.denied.take().or_else(|| self.failed_step());
+        let failure = self.failure();
+        ended(self.state, self.outcomes, failure)
+    }
+
+    /// Returns the failure of a run that ends here.
+    pub fn failure(&self) -> Option<RunFailure> {
+        let failed = self.denied.clone().or_else(|| self.failed_step());
         // An answer completes the run, whatever else it was to give.
         let unanswered = !self.has_answer();
-        let missing = || missing_outputs(self.prepared.skill(), &self.state).filter(|_| unanswered);
-        let failure = failed.or_else(missing);
-        ended(self.state, self.outcomes, failure)
+        failed.or_else(|| missing_outputs(self.prepared.skill(), &self.state).filter(|_| unanswered))
     }
 
     /// Reports a run that cannot continue before someone has answered. It is resumed from its outcomes.
@@ -237,11 +242,11 @@ impl<'a> Progress<'a> {
         }
     }
 
-    fn failed_step(&mut self) -> Option<RunFailure> {
-        let (step_id, cause) = self.first_failure.take().filter(|_| self.mode == FailureMode::FailFast)?;
+    fn failed_step(&self) -> Option<RunFailure> {
+        let (step_id, cause) = self.first_failure.as_ref().filter(|_| self.mode == FailureMode::FailFast)?;
         let message = format_args!("step `{step_id}` failed: {cause}");
-        let failure = Failure::new(ErrorClass::StepExecution, message).because(cause);
-        Some(RunFailure { failure, step_id: Some(step_id) })
+        let failure = Failure::new(ErrorClass::StepExecution, message).because(cause.clone());
+        Some(RunFailure { failure, step_id: Some(step_id.clone()) })
     }
 
     fn step(&self, index: StepIndex) -> Option<&'a Step> {
@@ -286,6 +291,12 @@ pub(super) fn begin_state(skill: &Skill, request: &RunRequest) -> ExecutionState
     state.skill_version = Some(skill.version.clone());
     state.parent_run_id = request.parent_run_id.clone();
     state.trace_id = request.trace_id.clone();
+    for (name, value) in request.shared.iter() {
+        // A name that is no target is refused when the variables of the run begin.
+        if let Ok(target) = Target::parse(&format!("vars.{name}")) {
+            let _ = set(&mut state.memory, &target, value.clone(), MergeStrategy::Replace);
+        }
+    }
     state.status = RunStatus::Running;
     state.event("skill_start", format!("skill `{}` started", skill.id), None, Object::new());
     state

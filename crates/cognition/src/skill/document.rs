@@ -109,6 +109,13 @@ impl Skill {
         self.steps.iter().find(|step| &*step.id == id)
     }
 
+    /// Returns the variables that its steps declare in scopes which other runs may share, each with its scope.
+    pub fn shared_variables(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<str>)> {
+        let declared = self.steps.iter().flat_map(|step| step.variables.as_deref().unwrap_or_default());
+        let scoped = declared.filter_map(|declared| Some((&declared.name, declared.scope.as_ref()?)));
+        scoped.filter(|(_, scope)| super::variable::SHARED_SCOPES.contains(&&***scope))
+    }
+
     /// Returns the place of a step in the document.
     pub(crate) fn step_pointer(index: usize) -> JsonPointer {
         JsonPointer::root().child("steps").child(index)

@@ -12,6 +12,8 @@ pub(super) const TYPES: [&str; 8] =
     ["text", "number", "boolean", "null", "json", "array", "file_path", "file_content"];
 /// The scopes a variable can have.
 pub(super) const SCOPES: [&str; 4] = ["global", "session", "tree", "temporary"];
+/// The scopes that other runs may share.
+pub(super) const SHARED_SCOPES: [&str; 3] = ["global", "session", "tree"];
 pub(super) const KEYS: [&str; 5] = ["type", "scope", "ttl_seconds", "read_only", "description"];
 
 /// The declaration of a variable under `config.variables`: the name of a `vars` target, and what it shall be.

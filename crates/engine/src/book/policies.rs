@@ -57,8 +57,8 @@ impl Book<'_> {
         Ok(gate::block(result, judgement))
     }
 
-    /// Judges a call of a step before it is made, by a result the step might give if this call were its last. Nothing is
-    /// recorded, and nothing changes.
+    /// Judges a call of a step before it is made, by a result the step might give if this call were its only one, after the
+    /// calls that the step made before. Nothing is recorded.
     ///
     /// # Errors
     /// [`BookError::Gate`] when the problem pins policies and there is no gate.
@@ -67,7 +67,9 @@ impl Book<'_> {
             return Ok(Judgement::default());
         }
         let index = self.next_index();
-        let mut judgement = self.gate()?.precheck(index, &call.result);
+        let gate = self.gate()?;
+        call.before.iter().for_each(|made| gate.note_call(index, made));
+        let mut judgement = gate.precheck(index, &call.result);
         if !call.position.is_empty() {
             for block in &mut judgement.blocks {
                 block.message = format!("{}: {}", call.position, block.message).into();
@@ -100,11 +102,14 @@ impl Book<'_> {
     }
 
     /// Returns the result of a step that stopped before one of its calls, as it will be recorded: blocked, if policies hold
-    /// the call back.
+    /// the call back. `call` has all calls that the step made before.
     ///
     /// # Errors
     /// [`BookError::Gate`] when the problem pins policies and there is no gate.
     pub fn stop_before(&mut self, call: &ProposedCall, result: StepResult) -> Result<StepResult, BookError> {
+        if self.policy_state.is_pinned() {
+            self.gate()?.forget_calls();
+        }
         let judgement = self.foresee(call)?;
         if judgement.blocks.is_empty() {
             return self.judge(result);

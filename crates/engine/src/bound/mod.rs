@@ -39,6 +39,20 @@ pub trait Callees: Send + Sync {
         None
     }
 
+    /// Returns the program that a capability starts, with its arguments; nothing if it starts none.
+    fn program(&self, _capability: &str) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Computes a built-in pure function, for the method of a task. Nothing is logged or measured: a replay computes it
+    /// again.
+    ///
+    /// # Errors
+    /// The reason why there is no result, in words.
+    fn compute(&self, capability: &str, _input: &Value) -> Result<Value, String> {
+        Err(format!("there is no built-in function `{capability}` here"))
+    }
+
     /// Makes a call within its timeout.
     ///
     /// # Errors
@@ -150,6 +164,7 @@ fn bind_one(
     let deed = callees.is_none_or(|callees| callees.acts(&binding.capability)).then(|| Deed {
         capability: binding.capability.clone(),
         action: callees.and_then(|callees| callees.action(&binding.capability)),
+        program: callees.map(|callees| callees.program(&binding.capability)).unwrap_or_default(),
     });
     let (determinism, callees) = match (found, purpose) {
         (Ok((determinism, _)), Purpose::Reading) if !is_recomputed => {

@@ -5,12 +5,19 @@ use hence_state::{Binding, BindingInput, BindingMember, ITERATIONS_KEY};
 
 use crate::step::{InputUnavailable, View, object};
 
-/// Returns everything a bound step can see: its name and index, the problem, and the newest value of each artifact. The
+/// Returns everything a bound step can see: its name and index, the problem, and the newest value of each artifact; of
+/// evidence, where the steps work the problem out, all items so far. The
 /// index is its place among the results in effect, so a step that is executed again after a rollback asks the same.
 fn everything(step: &str, view: &View<'_>) -> Result<Value, InputUnavailable> {
     // The list of iterations is left out: the newest output of a repeated step is under the step's own key.
     let keys = view.artifact_keys().into_iter().filter(|key| *key != ITERATIONS_KEY);
-    let artifacts = keys.map(|key| Ok((key, view.artifact(key)?)));
+    let artifacts = keys.map(|key| {
+        let value = match key {
+            "evidence" if view.is_worked() => view.all_items(key)?.into(),
+            key => view.artifact(key)?,
+        };
+        Ok((key, value))
+    });
     let artifacts = artifacts.collect::<Result<Object, InputUnavailable>>()?;
     Ok(object([
         ("step", step.into()),

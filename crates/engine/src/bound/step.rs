@@ -74,7 +74,7 @@ impl Step for BoundStep {
             position: view.position(),
             input,
             timeout: self.binding.timeout,
-            accepts: &|output| self.usable(output).map(|_| ()),
+            accepts: &|output| self.usable(view, output).map(|_| ()),
         };
         let said = |message: String| format!("capability `{capability}`: {message}");
         let BoundReply { output, metrics } = match callees.call(&call) {
@@ -88,14 +88,14 @@ impl Step for BoundStep {
                 return Ok(Attempt::Failed(vec![StepError::new(CALL_FAILED, said(message))]));
             }
         };
-        let output = self.usable(&output).map_err(|message| Stopped::Trouble(said(message)))?;
+        let output = self.usable(view, &output).map_err(|message| Stopped::Trouble(said(message)))?;
         Ok(Attempt::Done { output, metrics })
     }
 }
 
 impl BoundStep {
     /// Returns the part of a capability's output that becomes the step's output, if it has the right shape.
-    fn usable(&self, output: &Value) -> Result<Value, String> {
+    fn usable(&self, view: &View<'_>, output: &Value) -> Result<Value, String> {
         let pointer = self.binding.output.clone().unwrap_or_else(|| shape::output_of(&self.binding.step));
         let Some(output) = output.pointer(&pointer) else {
             return Err(format!("its output has nothing at `{pointer}`"));
@@ -103,6 +103,9 @@ impl BoundStep {
         // Values inside states and records must stay readable.
         if output.depth() > NESTING_MAX {
             return Err(format!("its output nests deeper than {NESTING_MAX}"));
+        }
+        if view.is_worked() {
+            return self.inner.check_reply(view, &self.binding.capability, output);
         }
         shape::check(&self.binding.step, output)?;
         Ok(output.clone())

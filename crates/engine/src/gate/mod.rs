@@ -51,7 +51,10 @@ pub struct Judgement {
 pub struct ProposedCall {
     /// Which of several calls of the step it is, for a message: `item 2`, or nothing.
     pub position: String,
-    /// A result that the step might give if this call were its last.
+    /// The calls that the step has made and the gate has not been told of, each as the result of a step that makes no other
+    /// call.
+    pub before: Vec<StepResult>,
+    /// A result that the step might give if this call were its only one.
     pub result: StepResult,
 }
 
@@ -76,6 +79,13 @@ pub trait Gate {
 
     /// Judges a result before it becomes record `index`. Nothing changes.
     fn judge(&mut self, index: RecordIndex, result: &StepResult) -> Judgement;
+
+    /// Notes a call that the step which is due has made, as the result of a step that makes no other call: further calls of
+    /// the step are judged after it. The next record makes it forgotten.
+    fn note_call(&mut self, _index: RecordIndex, _result: &StepResult) {}
+
+    /// Forgets the calls that were noted.
+    fn forget_calls(&mut self) {}
 
     /// Judges a step before it is executed, by a result it might give: its type, its input and everything it reads are
     /// known. Only violations that no result could avoid count here; the rest is judged when the result exists. Nothing

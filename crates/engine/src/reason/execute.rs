@@ -58,7 +58,7 @@ impl Reason {
         let possible = Outcome::Success(Canonical::of(&object([])));
         let result = StepResult::new(step.name(), &input, started_at, finished_at, possible)
             .with_other(CALL_MEMBER, call(&deed, &input));
-        Ok(book.precheck(vec![ProposedCall { position: String::new(), result }], sink)?)
+        Ok(book.precheck(vec![ProposedCall { position: String::new(), before: Vec::new(), result }], sink)?)
     }
 
     /// Appends a result that policies block. The state counts it, but the cursor does not move: the same step stays due.
@@ -139,6 +139,7 @@ impl Reason {
             tally: &self.tally,
             blobs,
             model: self.plan.model.as_deref(),
+            callees: self.plan.callees.as_deref(),
         }
     }
 }

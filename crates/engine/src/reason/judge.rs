@@ -70,7 +70,7 @@ impl<'a> ReasonJudge<'a> {
         output: Option<&Canonical>,
     ) -> Result<Value, InputUnavailable> {
         let from_output = match output {
-            Some(output) => step.input_from_output(&blob::resolve(output, self.blobs)?),
+            Some(output) => step.input_from_output(&self.profile, &blob::resolve(output, self.blobs)?),
             None => None,
         };
         if let Some(input) = from_output {
@@ -86,6 +86,7 @@ impl<'a> ReasonJudge<'a> {
             tally: &self.tally,
             blobs: self.blobs,
             model: None,
+            callees: None,
         })
     }
 

@@ -4,6 +4,7 @@ use hence_canon::Value;
 use hence_state::StepError;
 
 use crate::step::{InputUnavailable, Step, View, object};
+use crate::work;
 
 pub(super) struct Audit;
 
@@ -50,16 +51,25 @@ fn report(view: &View<'_>, keys: &Value) -> Result<Value, InputUnavailable> {
         ("steps", steps),
         ("verification", verification(view)?),
         ("timestamps", timestamps),
-        ("notes", Vec::<Value>::new().into()),
+        ("notes", notes(view)?.into()),
     ]))
 }
 
+fn notes(view: &View<'_>) -> Result<Vec<Value>, InputUnavailable> {
+    if !view.is_worked() {
+        return Ok(Vec::new());
+    }
+    Ok(work::notes(
+        &view.artifact_or_null("normalized")?,
+        &view.all_items("evidence")?,
+        &view.artifact_or_null("computation")?,
+        &view.artifact_or_null("verification")?,
+        &view.artifact_or_null("synthesis")?,
+    ))
+}
+
 fn verification(view: &View<'_>) -> Result<Value, InputUnavailable> {
-    let newest = match view.artifact("verification") {
-        Ok(newest) => newest,
-        Err(InputUnavailable::Artifact(_)) => Value::Null,
-        Err(unseen) => return Err(unseen),
-    };
+    let newest = view.artifact_or_null("verification")?;
     let status = newest.get("status").cloned().unwrap_or_else(|| "unknown".into());
     let brief = |path: &Value| {
         let member = |key| path.get(key).cloned().unwrap_or_default();

@@ -1,10 +1,12 @@
-//! Synthesize: writes the summary, from a fixed sentence or with a language model.
+//! Synthesize: writes the answer from the conclusions; in profiles whose steps only count, a fixed sentence or the reply of a
+//! language model.
 
 use hence_canon::{Value, parse_lenient};
 use hence_state::{ModelRequest, ProblemSpec, StepError};
 
 use crate::Determinism;
 use crate::step::{InputUnavailable, Step, View, object};
+use crate::work;
 
 pub(super) struct Synthesize;
 
@@ -25,16 +27,36 @@ impl Step for Synthesize {
     }
 
     fn input(&self, view: &View<'_>) -> Result<Value, InputUnavailable> {
+        if view.is_worked() {
+            let conclusions = view.artifact_member("computation", "conclusions")?;
+            return Ok(object([
+                ("conclusions", conclusions),
+                ("verification", view.artifact("verification")?),
+            ]));
+        }
         Ok(object([("task_count", view.artifact_member("computation", "task_count")?)]))
     }
 
     fn run(&self, view: &View<'_>, input: &Value) -> Result<Value, Vec<StepError>> {
+        if view.is_worked() {
+            let conclusions = input.get("conclusions").and_then(Value::as_array).unwrap_or_default();
+            let verification = input.get("verification").cloned().unwrap_or_default();
+            return Ok(work::answer(conclusions, &verification));
+        }
         let count = input.get("task_count").cloned().unwrap_or_default();
         match &view.problem().map_err(InputUnavailable::into_errors)?.settings().model {
             None => Ok(object([("summary", format!("Processed {count} task(s).").into())])),
             Some(request) => ask(view, request, &count)
                 .map_err(|message| vec![StepError::new("structured_generation_failed", message)]),
         }
+    }
+
+    fn check_reply(&self, view: &View<'_>, capability: &str, reply: &Value) -> Result<Value, String> {
+        let known = || -> Result<_, InputUnavailable> {
+            Ok((view.artifact_list("computation", "conclusions")?, view.artifact("verification")?))
+        };
+        let (conclusions, verification) = known().map_err(|error| error.to_string())?;
+        work::check_answer(&conclusions, &verification, capability, reply)
     }
 }
 

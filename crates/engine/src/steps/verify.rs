@@ -1,9 +1,11 @@
-//! Verify: checks that there are tasks, and evidence where it is required, once or along each named path.
+//! Verify: checks conclusions, paths and constraints; in profiles whose steps only count, that there are tasks and, where it
+//! is required, evidence.
 
 use hence_canon::{Object, Value};
 use hence_state::{EvidenceRule, Settings, StepError, VerificationPath, is_blank};
 
 use crate::step::{InputUnavailable, Step, View, object};
+use crate::work;
 
 pub(super) struct Verify;
 
@@ -17,10 +19,19 @@ impl Step for Verify {
     }
 
     fn input(&self, view: &View<'_>) -> Result<Value, InputUnavailable> {
-        Ok(object([("tasks", view.artifact_member("decomposition", "tasks")?)]))
+        if !view.is_worked() {
+            return Ok(object([("tasks", view.artifact_member("decomposition", "tasks")?)]));
+        }
+        let conclusions = view.artifact_member("computation", "conclusions")?;
+        Ok(object([("conclusions", conclusions), ("evidence", view.all_items("evidence")?.into())]))
     }
 
     fn run(&self, view: &View<'_>, input: &Value) -> Result<Value, Vec<StepError>> {
+        if view.is_worked() {
+            let problem = view.problem().map_err(InputUnavailable::into_errors)?;
+            let list = |key: &str| input.get(key).and_then(Value::as_array).unwrap_or_default();
+            return Ok(work::verification(problem, list("conclusions"), list("evidence")));
+        }
         let facts = Facts::gather(view, input).map_err(InputUnavailable::into_errors)?;
         let settings = view.problem().map_err(InputUnavailable::into_errors)?.settings();
         if settings.verification_paths.is_empty() {
@@ -28,6 +39,15 @@ impl Step for Verify {
             return Ok(facts.output(vec![("checks", checks), ("status", status.into())]));
         }
         Ok(facts.along_paths(settings))
+    }
+
+    fn check_reply(&self, view: &View<'_>, capability: &str, reply: &Value) -> Result<Value, String> {
+        let known = || -> Result<_, InputUnavailable> {
+            let conclusions = view.artifact_list("computation", "conclusions")?;
+            Ok((view.problem()?, conclusions, view.all_items("evidence")?))
+        };
+        let (problem, conclusions, items) = known().map_err(|error| error.to_string())?;
+        work::check_verification(problem, &conclusions, &items, capability, reply)
     }
 }
 

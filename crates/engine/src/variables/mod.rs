@@ -28,7 +28,7 @@ pub use end::VARIABLES_END_STEP;
 use end::{End, check_end};
 pub(crate) use event::VariablesJudge;
 pub use event::events;
-use event::{NoEvent, event_of, input_of, step_name};
+use event::{NoEvent, OPERATIONS, event_of, input_of, step_name};
 pub use snapshot::VariablesSnapshot;
 
 use crate::Request;
@@ -228,6 +228,10 @@ impl Program for Variables {
             // A replay ends before a step that is not an event; the comparison of bytes then reports that step.
             Err(NoEvent::Invalid(_)) => Ok(None),
         }
+    }
+
+    fn believed(&self, _: &Event) -> Vec<String> {
+        vec![OPERATIONS.to_owned()]
     }
 
     fn replay<'g>(

@@ -15,7 +15,7 @@ use crate::blob::Blobs;
 use crate::run::{ResumeError, Run, require_header};
 
 /// The beginning of a snapshot of this version. The digest of the rest follows.
-const MAGIC: &str = "hence-snapshot 2 ";
+const MAGIC: &str = "hence-snapshot 3 ";
 
 /// A snapshot that was read: not yet compared with a journal.
 #[derive(Debug)]

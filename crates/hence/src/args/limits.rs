@@ -6,7 +6,7 @@ use clap::Args as ClapArgs;
 use hence_cognition::budget::{Cost, Limits};
 
 /// Limits of a run. Each call is checked before it is made, with the most it may use.
-#[derive(ClapArgs)]
+#[derive(ClapArgs, Clone)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArgs {
     /// Make at most this many calls of commands, services and models

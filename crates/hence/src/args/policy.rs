@@ -61,7 +61,7 @@ pub(crate) struct PolicyCheckArgs {
     /// Traces as JSON or YAML, - for standard input, or runs
     #[arg(required = true, value_name = "TRACE|RUN")]
     pub(crate) traces: Vec<String>,
-    /// A file of policies (JSON, YAML or TOML) or a built-in pack; may be repeated [default: the policies that each
+    /// A file of policies (JSON, YAML or TOML), a folder of such files, or a built-in pack; may be repeated [default: the policies that each
     /// trace carries]
     #[arg(long = "policy", value_name = "FILE|PACK")]
     pub(crate) policies: Vec<String>,

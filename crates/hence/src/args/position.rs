@@ -5,7 +5,7 @@ use hence_variables::StateId;
 
 use super::RunRef;
 
-#[derive(ClapArgs)]
+#[derive(ClapArgs, Clone)]
 #[command(after_help = "Example: hence checkpoint vendor-choice before-verify --at Compute")]
 pub(crate) struct CheckpointArgs {
     #[command(flatten)]
@@ -34,7 +34,7 @@ pub(crate) struct RollbackArgs {
 }
 
 /// Options for runs of variables only.
-#[derive(ClapArgs)]
+#[derive(ClapArgs, Clone)]
 pub(crate) struct VariablesArgs {
     /// The state, in a run of variables [default: the first]
     #[arg(long, value_name = "ID")]

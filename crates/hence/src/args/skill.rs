@@ -1,5 +1,7 @@
 //! The arguments of commands on skills.
 
+use std::path::PathBuf;
+
 use clap::Args as ClapArgs;
 use hence_cognition::run::SKILL_DEPTH_MAX;
 
@@ -8,7 +10,7 @@ use super::limits::LimitArgs;
 use crate::kind::Imported;
 
 /// Files that declare capabilities.
-#[derive(ClapArgs)]
+#[derive(ClapArgs, Clone)]
 pub(crate) struct CapabilitiesArgs {
     /// A file that declares capabilities, YAML or JSON; may be repeated
     #[arg(long, value_name = "FILE")]
@@ -16,7 +18,7 @@ pub(crate) struct CapabilitiesArgs {
 }
 
 /// The word of a user for a run that was made elsewhere.
-#[derive(ClapArgs)]
+#[derive(ClapArgs, Clone)]
 pub(crate) struct ImportedArgs {
     /// Let an imported run call the commands, services and models that its record declares
     #[arg(long)]
@@ -46,7 +48,7 @@ pub(crate) struct DeadlineArgs {
     pub(crate) deadline: Option<std::time::Duration>,
 }
 
-fn seconds(text: &str) -> Result<std::time::Duration, String> {
+pub(super) fn seconds(text: &str) -> Result<std::time::Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
     std::time::Duration::try_from_secs_f64(seconds)
         .map_err(|_| "expected a number of seconds from 0 on".to_owned())
@@ -71,6 +73,9 @@ pub(crate) struct SkillRunArgs {
     /// The trust level of the caller [default: standard]
     #[arg(long, value_name = "LEVEL", value_parser = ["sandbox", "standard", "elevated", "privileged"])]
     pub(crate) trust: Option<String>,
+    /// The session whose variables the run shares with others [default: one of its own]
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
     #[command(flatten)]
     pub(crate) capabilities: CapabilitiesArgs,
     #[command(flatten)]
@@ -80,8 +85,8 @@ pub(crate) struct SkillRunArgs {
     /// The number of levels of skills below the first, 0 to 32 [default: 10]
     #[arg(long, value_name = "LEVELS", value_parser = clap::value_parser!(u32).range(0..=i64::from(SKILL_DEPTH_MAX)))]
     pub(crate) max_depth: Option<u32>,
-    /// Run nested skills that act although the policies that block cannot judge the calls inside them
-    #[arg(long)]
+    /// Accepted for scripts of earlier versions; the calls inside nested skills are judged like all others
+    #[arg(long, hide = true)]
     pub(crate) allow_unjudged_nested: bool,
 }
 
@@ -93,6 +98,7 @@ impl SkillRunArgs {
             && self.frame.is_none()
             && self.on_failure.is_none()
             && self.trust.is_none()
+            && self.session.is_none()
             && self.nested.skill.is_empty()
             && self.deadline.deadline.is_none()
             && self.max_depth.is_none()
@@ -103,7 +109,7 @@ impl SkillRunArgs {
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence check examples/skills/incident-triage/skill.yaml")]
 pub(crate) struct CheckArgs {
-    /// The skill's file, or - for standard input
+    /// The file of a skill, a problem, capabilities or policies, or - for standard input
     #[arg(value_name = "FILE")]
     pub(crate) document: String,
     #[command(flatten)]
@@ -113,13 +119,50 @@ pub(crate) struct CheckArgs {
 }
 
 #[derive(ClapArgs)]
-#[command(after_help = "Example: hence capabilities text.join")]
+#[command(
+    after_help = "Example: hence capabilities text.join",
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true
+)]
 pub(crate) struct ListCapabilitiesArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<CapabilitiesCommand>,
     /// The capability to show [default: list all]
     #[arg(value_name = "ID")]
     pub(crate) id: Option<String>,
     #[command(flatten)]
     pub(crate) capabilities: CapabilitiesArgs,
+}
+
+/// Commands on capabilities other than the list.
+#[derive(clap::Subcommand)]
+pub(crate) enum CapabilitiesCommand {
+    /// Write a capabilities file from the contracts and bindings of ORCA registries
+    Import(ImportCapabilitiesArgs),
+}
+
+#[derive(ClapArgs)]
+#[command(
+    after_help = "Example: hence capabilities import agent-skill-registry agent-skills --out capabilities.json\n\n\
+    Nothing in the folders is executed. A binding becomes a provider only if --allow-python or --allow-host allows its\n\
+    calls; any other capability has its contract and no provider, so that skills can be checked and not called."
+)]
+pub(crate) struct ImportCapabilitiesArgs {
+    /// Folders with contracts, bindings and services as YAML or JSON; searched with everything in them
+    #[arg(value_name = "DIR", required = true)]
+    pub(crate) folders: Vec<PathBuf>,
+    /// The file to write
+    #[arg(long, value_name = "FILE", default_value = "capabilities.json")]
+    pub(crate) out: PathBuf,
+    /// Let bindings of the protocol `pythoncall` call the Python modules below this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) allow_python: Option<PathBuf>,
+    /// Let bindings of the protocol `openapi` send requests, and the keys they name, to this host; may be repeated
+    #[arg(long, value_name = "HOST[:PORT]")]
+    pub(crate) allow_host: Vec<String>,
+    /// Replace an existing file
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(ClapArgs)]
@@ -128,9 +171,10 @@ pub(crate) struct ListCapabilitiesArgs {
 pub(crate) struct AnswerArgs {
     #[command(flatten)]
     pub(crate) run: RunRef,
-    /// The step that waits, or the key of one of its calls
+    /// The step that waits, or the key of one of its calls [default: the place after RUN, as RUN:STEP]
+    #[arg(default_value = "", hide_default_value = true)]
     pub(crate) step: String,
-    /// The answer: JSON, a text without quotes where a text is an answer, or @FILE for the contents of a file
+    /// The answer as the question asks for it: a text without quotes, yes or no, a number, JSON, or @FILE for the contents of a file (@@ begins a text with @)
     #[arg(long, value_name = "VALUE|@FILE", allow_hyphen_values = true)]
     pub(crate) value: Option<String>,
     /// An undecided call happened, with this result: JSON, or @FILE
@@ -152,13 +196,13 @@ pub(crate) struct AnswerArgs {
     pub(crate) imported: ImportedArgs,
 }
 
-#[derive(ClapArgs)]
+#[derive(ClapArgs, Clone)]
 #[command(after_help = "Example: hence fork triage --from rank --set vars.limit=3")]
 pub(crate) struct ForkArgs {
     #[command(flatten)]
     pub(crate) run: RunRef,
-    /// The first step that is not shared; for a problem or variables also the index of its record
-    #[arg(long, value_name = "STEP")]
+    /// The first step that is not shared; for a problem or variables also the index of its record [default: the place after RUN]
+    #[arg(long, value_name = "STEP", default_value = "", hide_default_value = true)]
     pub(crate) from: String,
     /// Set a value before that step: vars.limit=3 or /inputs/log=@FILE for a skill, settings.NAME=VALUE or inputs.NAME=VALUE for a problem, NAME=VALUE for variables; may be repeated
     #[arg(long, value_name = "PLACE=VALUE")]
@@ -171,6 +215,9 @@ pub(crate) struct ForkArgs {
     pub(crate) policies: Vec<String>,
     #[command(flatten)]
     pub(crate) capabilities: CapabilitiesArgs,
+    /// Continue with this model; only for a run of `hence solve`, whose --from is the number of a turn
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
     /// The id of the new run [default: the run's id, `-fork-` and a digest of the changes]
     #[arg(long, value_name = "ID")]
     pub(crate) run_id: Option<String>,
@@ -209,11 +256,14 @@ pub(crate) struct BlameArgs {
     pub(crate) place: String,
 }
 
-#[derive(ClapArgs)]
-#[command(after_help = "Example: hence impact incident-triage-1 inputs.log")]
+#[derive(ClapArgs, Clone)]
+#[command(
+    after_help = "Example: hence impact incident-triage-1 inputs.log\n         hence impact incident-triage-1:read"
+)]
 pub(crate) struct ImpactArgs {
     #[command(flatten)]
     pub(crate) run: RunRef,
-    /// The path of a value, as inputs.log or /inputs/log, or the id of a step; for a problem also artifacts.verification, for variables vars.NAME
+    /// The path of a value, as inputs.log or /inputs/log, or the id of a step; for a problem also artifacts.verification, for variables vars.NAME [default: the step after RUN, as RUN:STEP]
+    #[arg(default_value = "", hide_default_value = true)]
     pub(crate) place: String,
 }

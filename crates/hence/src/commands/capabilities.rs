@@ -1,13 +1,17 @@
 //! `hence capabilities`: the functions that skills can call, and their contracts.
 
+mod import;
+
 use hence_canon::did_you_mean;
 use hence_capabilities::{HUMAN_ASK, Library};
 use hence_cognition::capability::Registry as _;
 use hence_cognition::skill::{Fields, Need};
 
-use crate::args::skill::ListCapabilitiesArgs;
+use crate::args::skill::{CapabilitiesCommand, ListCapabilitiesArgs};
 use crate::prelude::*;
 use crate::skills;
+
+pub(super) use import::CapabilitiesImportReport;
 
 /// The capabilities that a skill can call.
 #[derive(Serialize, JsonSchema)]
@@ -126,6 +130,9 @@ impl CapabilityRow {
 }
 
 pub(super) fn run(context: &Context, args: &ListCapabilitiesArgs) -> Result<Exit, CliError> {
+    if let Some(CapabilitiesCommand::Import(args)) = &args.command {
+        return import::run(context, args);
+    }
     let library = Library::with(skills::read_capabilities(&args.capabilities.capabilities)?);
     let built_in = library.descriptions().map(|(id, does)| (id.to_owned(), "built_in", does.to_owned()));
     let person = (HUMAN_ASK.to_owned(), "person", "Ask a person; the run waits for the answer".to_owned());

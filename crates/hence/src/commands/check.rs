@@ -1,8 +1,10 @@
 //! `hence check`: all findings about a skill or a problem, each with its place.
 
+mod other;
 mod problem;
 
-use hence_canon::{JsonPointer, Position};
+use hence_canon::{JsonPointer, Position, Value};
+use hence_capabilities::Library;
 use hence_cognition::skill::{Rule, Severity, SkillFinding};
 use hence_yaml::{Span, YamlError, YamlErrorKind};
 
@@ -93,6 +95,9 @@ pub(super) fn run(context: &Context, args: &CheckArgs) -> Result<Exit, CliError>
     if problem::is_problem(&bytes) {
         return problem::run(context, args, &bytes);
     }
+    if let Some(kind) = other::kind_of(&args.document, &bytes) {
+        return other::run(context, args, &bytes, kind);
+    }
     let ReferencedFiles { library, findings: files, calls } =
         ReferencedFiles::read(&args.document, &bytes, &args.capabilities, &args.nested)?;
     let document = SkillDocument::read(&args.document, &bytes, &library)?;
@@ -101,11 +106,32 @@ pub(super) fn run(context: &Context, args: &CheckArgs) -> Result<Exit, CliError>
     let mut findings: Vec<FindingRow> = files.iter().map(|finding| file_row(&document, finding)).collect();
     findings.extend(document.findings.iter().filter(is_reported).map(|found| row(&document, found)));
     findings.extend(document.document.repeated().iter().map(|twice| repeated_row(&document, twice)));
+    findings.extend(unbound_rows(&document, &library));
     findings.sort_by_key(|finding| (finding.line, finding.column));
     let errors = findings.iter().filter(|finding| finding.severity == "error").count();
     let warnings = findings.len() - errors;
     context.print(&CheckReport { file: document.name, runs: errors == 0, errors, warnings, findings })?;
     Ok(if errors == 0 { Exit::Yes } else { Exit::No })
+}
+
+/// Returns a warning for each use of a capability that has a contract and no provider.
+fn unbound_rows(document: &SkillDocument, library: &Library) -> Vec<FindingRow> {
+    let mut rows = Vec::new();
+    let mut left = vec![(JsonPointer::root(), document.document.value())];
+    while let Some((place, value)) = left.pop() {
+        let members = value.as_object().into_iter().flat_map(|object| object.iter());
+        left.extend(members.map(|(key, member)| (place.child(key), member)));
+        let items = value.as_array().unwrap_or_default().iter().enumerate();
+        left.extend(items.map(|(index, item)| (place.child(index), item)));
+        let Some(uses) = value.get("uses").and_then(Value::as_str) else { continue };
+        if library.declarations().get(uses).is_some_and(|declared| !declared.provider.is_bound()) {
+            let pointer = place.child("uses");
+            let message = format!("`{uses}` has a contract and no provider: a call of it fails");
+            let span = document.document.place(&pointer).value;
+            rows.push(row_at(document, &pointer, span, ("warning", "unbound".to_owned(), message)));
+        }
+    }
+    rows
 }
 
 fn row(document: &SkillDocument, found: &SkillFinding) -> FindingRow {

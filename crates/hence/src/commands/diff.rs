@@ -12,34 +12,34 @@ use crate::target::Journal;
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct DiffReport {
     /// The first journal.
-    left: String,
+    pub(crate) left: String,
     /// The second journal.
-    right: String,
+    pub(crate) right: String,
     /// Whether every byte is equal.
-    equal: bool,
+    pub(crate) equal: bool,
     /// The first line at which they differ, from 0.
-    first_line: Option<u64>,
+    pub(crate) first_line: Option<u64>,
     /// The number of records of each journal.
-    records: [u64; 2],
+    pub(crate) records: [u64; 2],
     /// The number of paths that differ.
-    total: usize,
+    pub(crate) total: usize,
     /// The paths that differ, without hashes, which follow from the rest.
-    places: Vec<Place>,
+    pub(crate) places: Vec<Place>,
 }
 
 /// One path at which two journals differ.
 #[derive(Serialize, JsonSchema)]
-struct Place {
+pub(crate) struct Place {
     /// The line, from 0.
-    line: u64,
+    pub(crate) line: u64,
     /// The step, if it is the same in both journals.
-    step: Option<String>,
-    /// The path inside the record.
-    path: String,
+    pub(crate) step: Option<String>,
+    /// The path inside the record, or below `/problem` inside the problem that the header binds.
+    pub(crate) path: String,
     /// The value in the first journal.
-    left: Option<Data>,
+    pub(crate) left: Option<Data>,
     /// The value in the second journal.
-    right: Option<Data>,
+    pub(crate) right: Option<Data>,
 }
 
 /// Members that are hashes of other members: they differ whenever another member does, and explain nothing.
@@ -55,6 +55,12 @@ const HASHES: [&str; 9] = [
     "/result/output_hash",
 ];
 
+/// The beginning of a path in the problem of a run.
+const PROBLEM: &str = "/problem";
+
+/// The ends of paths that differ between any two runs.
+const IDS_AND_TIMES: [&str; 5] = ["/trace_id", "/created_at", "/started_at", "/finished_at", "/at"];
+
 /// The number of characters of a value in a line of text.
 const VALUE_CHARACTERS: usize = 60;
 
@@ -68,6 +74,10 @@ impl Text for DiffReport {
             format!("{} and {} differ from record {first} on\n", escape(&self.left), escape(&self.right));
         if self.records[0] != self.records[1] {
             text.push_str(&format!("  records: {} and {}\n", self.records[0], self.records[1]));
+        }
+        let differs_anyway = |place: &Place| IDS_AND_TIMES.iter().any(|end| place.path.ends_with(end));
+        if self.places.len() == self.total && self.total > 0 && self.places.iter().all(differs_anyway) {
+            text.push_str("  in ids and times alone\n");
         }
         let mut heading = None;
         for place in &self.places {
@@ -97,29 +107,46 @@ impl Text for DiffReport {
 pub(super) fn run(context: &Context, args: &DiffArgs) -> Result<Exit, CliError> {
     let left = Journal::of_target(context, &args.left)?;
     let right = Journal::of_target(context, &args.right)?;
-    let first_line = verify::first_difference(&left.bytes, &right.bytes);
-    let (left_lines, right_lines) = (Lines::of(&left.bytes), Lines::of(&right.bytes));
-    let records = [left_lines.count().get(), right_lines.count().get()];
-    let mut places = Vec::new();
-    if let Some(first) = first_line {
-        for line in first..records[0].max(records[1]) {
-            compare_line(line, &left_lines, &right_lines, &mut places);
-        }
-    }
-    let total = places.len();
+    let mut report = DiffReport::of(&left, &right);
     let limit = if args.limit == 0 { usize::MAX } else { args.limit };
-    places.truncate(limit);
-    let equal = first_line.is_none();
-    context.print(&DiffReport {
-        left: left.name,
-        right: right.name,
-        equal,
-        first_line,
-        records,
-        total,
-        places,
-    })?;
-    Ok(if equal { Exit::Yes } else { Exit::No })
+    report.places.truncate(limit);
+    context.print(&report)?;
+    Ok(if report.equal { Exit::Yes } else { Exit::No })
+}
+
+impl DiffReport {
+    /// Compares two journals, with every place at which they differ.
+    pub(crate) fn of(left: &Journal, right: &Journal) -> Self {
+        let first_line = verify::first_difference(&left.bytes, &right.bytes);
+        let (left_lines, right_lines) = (Lines::of(&left.bytes), Lines::of(&right.bytes));
+        let records = [left_lines.count().get(), right_lines.count().get()];
+        let mut places = Vec::new();
+        if let Some(first) = first_line {
+            for line in first..records[0].max(records[1]) {
+                compare_line(line, &left_lines, &right_lines, &mut places);
+            }
+        }
+        // The hash of the problem is in the header; what differs in it is next to the journal.
+        if let (Ok(Some(left)), Ok(Some(right))) = (left.parsed_problem(), right.parsed_problem()) {
+            let own = changes(&left.value, &right.value).into_iter();
+            // The header has these itself.
+            let own =
+                own.filter(|change| !["/id", "/created_at"].contains(&change.pointer.to_string().as_str()));
+            let own = own.map(|change| Place {
+                line: 0,
+                step: None,
+                path: format!("{PROBLEM}{}", change.pointer),
+                left: change.left.map(Data),
+                right: change.right.map(Data),
+            });
+            // They come with the header, before the other records.
+            let at = places.iter().take_while(|place| place.line == 0).count();
+            places.splice(at..at, own);
+        }
+        let (left, right) = (left.name.clone(), right.name.clone());
+        let (equal, total) = (first_line.is_none(), places.len());
+        Self { left, right, equal, first_line, records, total, places }
+    }
 }
 
 fn compare_line(line: u64, left: &Lines<'_>, right: &Lines<'_>, places: &mut Vec<Place>) {

@@ -1,21 +1,19 @@
 //! `hence doctor`: checks the store and repairs it.
 
-use std::num::NonZeroUsize;
-
-use hence_journal::verify::{Outcome, check_chain};
-use hence_store::{Condition, FileStore, Finding, Gravity, RunId, RunSummary, Store as _, StoreError};
+use hence_sandbox::{INSTALL_COMMAND, Monty, WorkerProgram};
+use hence_store::{Condition, FileStore, Finding, Gravity, RunId, RunSummary, Store as _};
 
 use crate::args::DoctorArgs;
-use crate::bundle::referenced_blobs;
 use crate::commands::review::{REVIEWS, broken_reviews};
-use crate::commands::runs::status_of;
+use crate::commands::verify::{Extent, judge, store_within};
 use crate::interactive::{SCOPES, stored_run};
-use crate::kind::whole_records;
 use crate::measured::RunTimes;
 use crate::prelude::*;
-use crate::sink::StoreBlobs;
+use crate::progress::Progress;
+use crate::run_view::{RunRowView, status_of};
 use crate::skills;
-use crate::target::{Journal, other_name};
+use crate::solve::system_name;
+use crate::target::Journal;
 
 /// The result of a check or a repair of the store.
 #[derive(Serialize, JsonSchema)]
@@ -34,7 +32,7 @@ impl Text for DoctorReport {
     fn text(&self) -> String {
         let mut text = String::new();
         if let (Some(runs), Some(blobs)) = (self.runs, self.blobs) {
-            text.push_str(&format!("checked {runs} runs and {blobs} blobs\n"));
+            text.push_str(&format!("checked {} and {}\n", counted(runs, "run"), counted(blobs, "blob")));
         }
         for done in &self.done {
             text.push_str(&format!("done: {}\n", escape(done)));
@@ -49,41 +47,37 @@ impl Text for DoctorReport {
     }
 }
 
-/// Checks what the store itself cannot, because records are opaque bytes to it: whether the chain of each journal holds,
-/// whether it is stored under its own id, and whether the large values its records refer to are there.
-fn check_records(store: &FileStore) -> Result<Vec<String>, CliError> {
-    let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+/// Checks what the store itself cannot, because records are opaque bytes to it: everything that `hence verify` checks
+/// without executing anything again.
+fn check_records(context: &Context, store: &FileStore, runs: &[RunSummary]) -> Result<Vec<String>, CliError> {
     let mut found = Vec::new();
-    for summary in store.list()? {
-        let run = &summary.run;
-        // A damaged or unreadable journal is already a finding.
-        let (Ok(journal), false) =
-            (store.journal_bytes(run), matches!(summary.condition, Condition::Damaged(_)))
-        else {
+    let mut progress = Progress::new(context, "runs checked", runs.len());
+    for RunSummary { run, condition, .. } in runs {
+        progress.step();
+        // A damaged journal is already a finding.
+        if matches!(condition, Condition::Damaged(_)) {
             continue;
+        }
+        let findings = match judge(store, run, &Extent::STORED) {
+            Ok(shown) => shown.findings(),
+            Err(error) => vec![error.message],
         };
-        let journal = whole_records(&journal);
-        if let Outcome::Broken(broken) = check_chain(journal, threads).outcome {
-            let reasons: Vec<String> = broken.reasons.iter().map(ToString::to_string).collect();
-            found.push(format!("run {run}: broken at record {}: {}", broken.line, reasons.join("; ")));
-        }
-        if let Some(named) = other_name(run.as_str(), journal) {
-            found.push(format!("run {run}: its journal is that of run {named}"));
-        }
-        for digest in referenced_blobs(journal, &StoreBlobs(store)) {
-            if !store.has_blob(&digest)? {
-                found.push(format!("run {run}: blob {digest} is missing"));
-            }
-        }
+        found.extend(findings.into_iter().map(|finding| format!("run {run}: {finding}")));
     }
     Ok(found)
 }
 
+/// Checks the reviews of a store.
+fn check_reviews(_: &Context, store: &FileStore, _: &[RunSummary]) -> Result<Vec<String>, CliError> {
+    let broken = broken_reviews(store)?;
+    Ok(broken.into_iter().map(|(id, finding)| format!("review {id} does not hold: {finding}")).collect())
+}
+
 /// Checks one store, or repairs it, and returns how grave the findings are. `records` checks its journals.
 fn examine(
-    store: &FileStore,
-    within: &str,
-    records: impl FnOnce(&FileStore) -> Result<Vec<String>, CliError>,
+    context: &Context,
+    (store, within): (&FileStore, &str),
+    records: impl FnOnce(&Context, &FileStore, &[RunSummary]) -> Result<Vec<String>, CliError>,
     report: &mut DoctorReport,
 ) -> Result<Gravity, CliError> {
     let placed = |text: String| if within.is_empty() { text } else { format!("{within}: {text}") };
@@ -102,14 +96,15 @@ fn examine(
     };
     let gravity = findings.iter().map(Finding::gravity).max().unwrap_or(Gravity::Harmless);
     report.findings.extend(findings.iter().map(|finding| placed(finding.to_string())));
-    // Listing runs repairs the index, so this comes after the check of the index.
-    let records = records(store)?;
+    // Listed once: the index, which makes it cheap, may be out of date, and looking does not rebuild it.
+    let runs = store.list()?;
+    let records = records(context, store, &runs)?;
     let mut gravity = if records.is_empty() { gravity } else { Gravity::Damage };
     report.findings.extend(records.into_iter().map(placed));
     // A time log proves nothing, so nothing in it is damage.
-    report.findings.extend(time_logs(store)?.into_iter().map(placed));
+    report.findings.extend(time_logs(store, &runs).into_iter().map(placed));
     let is_repair = report.runs.is_none();
-    for run in leftover_logs(store)? {
+    for run in leftover_logs(store, &runs) {
         if is_repair && skills::remove_covered_log(store, &run)? {
             report.done.push(placed(format!("run {run}: removed a call log that its records cover")));
         } else {
@@ -118,7 +113,7 @@ fn examine(
             report.findings.push(placed(message));
         }
     }
-    for (run, differs) in wrong_snapshots(store)? {
+    for (run, differs) in wrong_snapshots(store, &runs) {
         let removed = is_repair
             && store
                 .open(&run)
@@ -130,68 +125,64 @@ fn examine(
             report.findings.push(placed(format!("run {run}: {differs}")));
         }
     }
+    // A rebuild has just replaced the index.
+    let shown = if is_repair { Vec::new() } else { store.wrong_views::<RunRowView>()? };
+    for run in shown {
+        gravity = gravity.max(Gravity::Repairable);
+        report.findings.push(placed(format!("index: what it shows of run {run} is not what its files say")));
+    }
     Ok(gravity)
 }
 
 /// Lists the runs whose snapshot is not what their journal says.
-fn wrong_snapshots(store: &FileStore) -> Result<Vec<(RunId, String)>, CliError> {
+fn wrong_snapshots(store: &FileStore, runs: &[RunSummary]) -> Vec<(RunId, String)> {
     let mut found = Vec::new();
-    for summary in store.list()? {
-        let Ok(start) = Journal::start_of_run(store, &summary.run) else { continue };
+    for RunSummary { run, .. } in runs {
+        let Ok(start) = Journal::start_of_run(store, run) else { continue };
         if let Ok(Some(problem)) = start.parsed_problem() {
-            let differs = stored_run::check_snapshot(store, &summary.run, problem);
-            found.extend(differs.map(|differs| (summary.run, differs)));
+            let differs = stored_run::check_snapshot(store, run, problem);
+            found.extend(differs.map(|differs| (run.clone(), differs)));
         }
     }
-    Ok(found)
+    found
 }
 
 /// Describes the time logs that hold something else than measurements of their run.
-fn time_logs(store: &FileStore) -> Result<Vec<String>, CliError> {
+fn time_logs(store: &FileStore, runs: &[RunSummary]) -> Vec<String> {
     let mut found = Vec::new();
-    for RunSummary { run, .. } in store.list()? {
+    for RunSummary { run, condition, .. } in runs {
         // A journal that cannot be read is reported with the records.
-        let Ok(journal) = store.journal_bytes(&run) else { continue };
-        let times = RunTimes::of_run(store, &run, &journal);
+        if matches!(condition, Condition::Damaged(_)) {
+            continue;
+        }
+        let Ok(journal) = store.journal_bytes(run) else { continue };
+        let times = RunTimes::of_run(store, run, &journal);
         found.extend(times.remarks.into_iter().map(|remark| format!("run {run}: {remark}")));
     }
-    Ok(found)
+    found
 }
 
 /// Lists the runs that have ended and still have a call log, although their records say everything that is in it.
-fn leftover_logs(store: &FileStore) -> Result<Vec<RunId>, CliError> {
+fn leftover_logs(store: &FileStore, runs: &[RunSummary]) -> Vec<RunId> {
     let ended =
         |summary: &RunSummary| ["completed", "partial", "failed"].contains(&status_of(store, summary));
-    // A log that cannot be read is reported by `hence why`, and is never removed.
+    // A log that cannot be read is reported with the records, and is never removed.
     let is_covered = |run: &RunId| skills::has_covered_log(store, run).unwrap_or(false);
-    Ok(store
-        .list()?
-        .into_iter()
-        .filter(|run| is_covered(&run.run) && ended(run))
-        .map(|run| run.run)
-        .collect())
-}
-
-/// Opens a store in the folder of a store, if there is one.
-fn open_within(store: &FileStore, name: &str) -> Result<Option<FileStore>, CliError> {
-    match FileStore::open_within(store.folder(), name) {
-        Ok(inner) => Ok(Some(inner)),
-        Err(StoreError::NotAStore { path, .. }) if !path.exists() => Ok(None),
-        Err(error) => Err(error.into()),
-    }
+    runs.iter().filter(|run| is_covered(&run.run) && ended(run)).map(|run| run.run.clone()).collect()
 }
 
 pub(super) fn run(context: &Context, args: &DoctorArgs) -> Result<Exit, CliError> {
-    let store = context.store()?;
+    let store = context.store()?.unhealed();
     let counted = (!args.rebuild).then_some(0);
     let mut report = DoctorReport { runs: counted, blobs: counted, done: Vec::new(), findings: Vec::new() };
-    let mut gravity = examine(&store, "", check_records, &mut report)?;
-    if let Some(scopes) = open_within(&store, SCOPES)? {
-        gravity = gravity.max(examine(&scopes, SCOPES, check_records, &mut report)?);
+    let mut gravity = examine(context, (&store, ""), check_records, &mut report)?;
+    if let Some(scopes) = store_within(&store, SCOPES)? {
+        gravity = gravity.max(examine(context, (&scopes, SCOPES), check_records, &mut report)?);
     }
-    if let Some(reviews) = open_within(&store, REVIEWS)? {
-        gravity = gravity.max(examine(&reviews, REVIEWS, broken_reviews, &mut report)?);
+    if let Some(reviews) = store_within(&store, REVIEWS)? {
+        gravity = gravity.max(examine(context, (&reviews, REVIEWS), check_reviews, &mut report)?);
     }
+    say_worker(context, &store);
     context.print(&report)?;
     match gravity {
         Gravity::Harmless => return Ok(Exit::Yes),
@@ -199,4 +190,23 @@ pub(super) fn run(context: &Context, args: &DoctorArgs) -> Result<Exit, CliError
         Gravity::Damage => context.hint(hint::DAMAGE),
     }
     Ok(if args.rebuild { Exit::Partial } else { Exit::No })
+}
+
+/// Says which Python worker runs blocks of `hence solve`, or how to install it where a run needs it.
+fn say_worker(context: &Context, store: &FileStore) {
+    match Monty::find() {
+        Ok(WorkerProgram { path, version }) => context.say(format_args!(
+            "blocks of `hence solve` run in {} {version}, protocol {}: {}",
+            Monty::NAME,
+            Monty::PROTOCOL,
+            path.display()
+        )),
+        Err(error) => {
+            let runs = store.list().unwrap_or_default();
+            let is_solve = |run: &RunSummary| store.attachment_start(&run.run, &system_name(), 1).is_ok();
+            if runs.iter().any(is_solve) {
+                context.say(format_args!("{error}; to install it: {INSTALL_COMMAND}"));
+            }
+        }
+    }
 }

@@ -62,7 +62,8 @@ pub(super) fn run(context: &Context, args: &ExplainArgs) -> Result<Exit, CliErro
                 vec![CodeReport { code: text.to_uppercase(), title: "a rule of variables", page }]
             }
             None => {
-                return Err(CliError::new(Code::NoSuchPlace, format!("no error code {text:?}"))
+                let meant = hence_canon::did_you_mean(text, Code::ALL.iter().map(|code| code.as_str()));
+                return Err(CliError::new(Code::NoSuchPlace, format!("no error code {text:?}{meant}"))
                     .with_hint(hint::LIST_CODES));
             }
         },

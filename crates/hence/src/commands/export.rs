@@ -4,13 +4,15 @@ use std::path::Path;
 
 use hence_canon::Digest;
 use hence_journal::read_tail;
-use hence_store::{FileStore, Store as _};
+use hence_store::{FileStore, RunId, Store as _};
 
 use crate::args::ExportArgs;
-use crate::bundle::{BLOBS, BundleFile, FORMAT, JOURNAL, MANIFEST, Manifest, is_local, referenced_blobs};
+use crate::bundle::{
+    BLOBS, BundleFile, CHILDREN, FORMAT, JOURNAL, MANIFEST, Manifest, is_local, referenced_blobs,
+};
 use crate::prelude::*;
 use crate::sink::StoreBlobs;
-use crate::target;
+use crate::{skills, target};
 
 /// A bundle that was written.
 #[derive(Serialize, JsonSchema)]
@@ -25,47 +27,92 @@ pub(crate) struct ExportReport {
     files: usize,
     /// The size of all files.
     bytes: u64,
+    /// The number of nested runs that were written next to it.
+    children: usize,
 }
 
 impl Text for ExportReport {
     fn text(&self) -> String {
-        pairs(&[
+        let mut rows = vec![
             ("run", escape(&self.run)),
             ("bundle", escape(&self.dir)),
             ("head", self.head.clone()),
             ("files", format!("{} ({} bytes)", self.files, self.bytes)),
-        ])
+        ];
+        rows.extend((self.children > 0).then(|| ("children", self.children.to_string())));
+        pairs(&rows)
     }
 }
 
 pub(super) fn run(context: &Context, args: &ExportArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
     let run = target::find_run(&store, &args.run)?;
-    let mut journal = store.journal_bytes(&run)?;
-    let tail = read_tail(&journal).map_err(|error| CliError::of_run(Code::Damaged, &run, error))?;
-    // An unfinished append was never acknowledged.
-    journal.truncate(journal.len() - tail.torn_bytes);
-    let head = tail.head.to_string();
+    let children = if args.with_children { children_of(&store, &run)? } else { Vec::new() };
     // All blobs are read before anything is written: a bundle that would be incomplete is not started.
-    for digest in referenced_blobs(&journal, &StoreBlobs(&store)) {
-        store.blob(&digest)?;
+    for run in children.iter().chain([&run]) {
+        for digest in referenced_blobs(&whole_journal(&store, run)?.0, &StoreBlobs(&store)) {
+            store.blob(&digest)?;
+        }
     }
     make_folder(&args.dir)?;
-    let mut files = vec![write(&args.dir, JOURNAL, &journal)?];
-    for name in store.attachments(&run)?.iter().filter(|name| !is_local(name)) {
-        files.push(write(&args.dir, name.as_str(), &store.attachment(&run, name)?)?);
+    for (number, child) in children.iter().enumerate() {
+        let folder = args.dir.join(CHILDREN).join(format!("{number:04}"));
+        make_folder(&folder)?;
+        write_bundle(&store, child, &folder)?;
     }
-    files.extend(write_blobs(&args.dir, &store, &journal)?);
+    // The bundle of the run itself comes last: with its manifest the whole export is there.
+    let written = write_bundle(&store, &run, &args.dir)?;
+    context.print(&ExportReport { children: children.len(), ..written })?;
+    Ok(Exit::Yes)
+}
+
+/// Returns the runs nested in a run, and those nested in them.
+fn children_of(store: &FileStore, run: &RunId) -> Result<Vec<RunId>, CliError> {
+    let all: Vec<(RunId, Option<String>)> = store
+        .list()?
+        .into_iter()
+        .map(|summary| (summary.run.clone(), skills::links(store, &summary.run).parent))
+        .collect();
+    let mut found: Vec<RunId> = Vec::new();
+    let mut left = vec![run.clone()];
+    while let Some(parent) = left.pop() {
+        for (child, named) in &all {
+            if named.as_deref() == Some(parent.as_str()) && child != run && !found.contains(child) {
+                found.push(child.clone());
+                left.push(child.clone());
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Returns the whole records of a journal, and its head.
+fn whole_journal(store: &FileStore, run: &RunId) -> Result<(Vec<u8>, String), CliError> {
+    let mut journal = store.journal_bytes(run)?;
+    let tail = read_tail(&journal).map_err(|error| CliError::of_run(Code::Damaged, run, error))?;
+    // An unfinished append was never acknowledged.
+    journal.truncate(journal.len() - tail.torn_bytes);
+    Ok((journal, tail.head.to_string()))
+}
+
+/// Writes the bundle of one run into an empty folder.
+fn write_bundle(store: &FileStore, run: &RunId, dir: &Path) -> Result<ExportReport, CliError> {
+    let (journal, head) = whole_journal(store, run)?;
+    let mut files = vec![write(dir, JOURNAL, &journal)?];
+    for name in store.attachments(run)?.iter().filter(|name| !is_local(name)) {
+        files.push(write(dir, name.as_str(), &store.attachment(run, name)?)?);
+    }
+    files.extend(write_blobs(dir, store, &journal)?);
     let bytes = files.iter().map(|file| file.bytes).sum();
     let manifest =
         Manifest { format: FORMAT.to_owned(), run: run.as_str().to_owned(), head: head.clone(), files };
     let text = serde_json::to_string_pretty(&manifest).unwrap_or_default();
     // The manifest is written last: a folder without one is not a bundle.
-    write(&args.dir, MANIFEST, format!("{text}\n").as_bytes())?;
+    write(dir, MANIFEST, format!("{text}\n").as_bytes())?;
     let files = manifest.files.len() + 1;
-    let dir = args.dir.display().to_string();
-    context.print(&ExportReport { run: manifest.run, dir, head, files, bytes })?;
-    Ok(Exit::Yes)
+    let dir = dir.display().to_string();
+    Ok(ExportReport { run: manifest.run, dir, head, files, bytes, children: 0 })
 }
 
 /// Creates the folder; a folder that is not empty is refused.

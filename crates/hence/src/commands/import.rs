@@ -1,6 +1,7 @@
 //! `hence import`: convert a log to a trace, or import a bundle into the store.
 
 mod bundle;
+mod latest;
 mod log;
 
 use std::path::Path;
@@ -29,6 +30,11 @@ fn kind(word: &str) -> Option<Kind> {
 }
 
 pub(super) fn run(context: &Context, args: &ImportArgs) -> Result<Exit, CliError> {
+    if let Some(agent) = &args.latest {
+        let (format, path) = latest::session(agent)?;
+        context.say(format_args!("importing {}", path.display()));
+        return log::run(context, Some(format), &path.to_string_lossy(), args);
+    }
     let (kind, path) = match &args.second {
         Some(path) => {
             let kind = kind(&args.first).ok_or_else(|| {

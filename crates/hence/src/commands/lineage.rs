@@ -5,6 +5,7 @@ use hence_cognition::lineage::{Lineage, Written};
 use hence_cognition::reference::{Namespace, Reference};
 use hence_projection::{Program, RecordedRun, trace_of_run};
 
+use crate::address::Address;
 use crate::args::skill::{BlameArgs, ImpactArgs};
 use crate::kind::{self, Purpose, StoredSkillRun, with_blobs};
 use crate::prelude::*;
@@ -69,6 +70,8 @@ pub(super) fn blame(context: &Context, args: &BlameArgs) -> Result<Exit, CliErro
 }
 
 pub(super) fn impact(context: &Context, args: &ImpactArgs) -> Result<Exit, CliError> {
+    let address = Address::find(context, &args.run)?;
+    let args = &ImpactArgs { place: address.required(&args.place)?, run: address.run.as_str().into() };
     let journal = Journal::of_run(context, &args.run)?;
     kind::open(&journal, &[], Purpose::Read)?.impact(context, &journal, args)
 }

@@ -1,14 +1,19 @@
 //! `hence log`: the records of a run, one line each.
 
-use hence_engine::RunKind;
-use hence_journal::{Chained, Control, Lines, ReadError, Record, RecordIndex};
+use std::time::Duration;
 
-use crate::args::LogArgs;
+use hence_engine::{Blobs, RunKind};
+use hence_journal::{Chained, Control, DecodeError, Lines, Record, RecordIndex};
+use hence_store::{Lease, Store as _};
+
+use super::show::find_record;
+use crate::address::Address;
+use crate::args::{LogArgs, WatchArgs, WhyArgs};
 use crate::kind::with_blobs;
 use crate::measured::{MeasuredRow, NOT_MEASURED, RunTimes};
 use crate::prelude::*;
 use crate::standing;
-use crate::target::Journal;
+use crate::target::{self, Journal};
 
 /// The records of a run.
 #[derive(Serialize, JsonSchema)]
@@ -27,21 +32,21 @@ pub(crate) struct LogReport {
 
 /// One record.
 #[derive(Serialize, JsonSchema)]
-struct LogRow {
+pub(crate) struct LogRow {
     /// Its index.
-    index: u64,
+    pub(crate) index: u64,
     /// `header`, `step`, `control` or `unreadable`.
-    kind: &'static str,
+    pub(crate) kind: &'static str,
     /// The step's name, the control record, or the defect of the line.
-    what: String,
+    pub(crate) what: String,
     /// The status of the step: `success`, `partial` (parts of it failed), `failed`, `skipped`, `degraded` or `blocked`.
-    status: Option<&'static str>,
+    pub(crate) status: Option<&'static str>,
     /// The time of the record by its logical clock, which counts and does not measure.
-    logical_at: Option<String>,
+    pub(crate) logical_at: Option<String>,
     /// The measured times; null when the record was not measured.
-    measured: Option<MeasuredRow>,
+    pub(crate) measured: Option<MeasuredRow>,
     /// The record's hash.
-    hash: Option<String>,
+    pub(crate) hash: Option<String>,
 }
 
 impl Text for LogReport {
@@ -79,53 +84,125 @@ impl Text for LogReport {
 }
 
 pub(super) fn run(context: &Context, args: &LogArgs) -> Result<Exit, CliError> {
-    let journal = Journal::of_run(context, &args.run)?;
-    let profile = journal.profile();
+    let address = Address::find(context, &args.run)?;
+    let journal = Journal::of_run(context, &address.run)?;
+    let from = match &address.at {
+        Some(at) => find_record(&journal, at)?.get(),
+        None => args.from,
+    };
     let times = RunTimes::of(&journal);
     times.say(context, &journal.name);
+    let report = listed(&journal, &times, from, args.limit);
+    if args.follow {
+        context.print(&report)?;
+        let next = report.records.last().map_or(from, |record| record.index + 1);
+        follow(context, &journal.name, next)?;
+    } else {
+        context.print_paged(&report)?;
+    }
+    Ok(Exit::Yes)
+}
+
+/// Lists records from one on, at most so many; 0 lists all.
+fn listed(journal: &Journal, times: &RunTimes, from: u64, limit: usize) -> LogReport {
+    let profile = journal.profile();
     let lines = Lines::of(&journal.bytes);
     let total = lines.count().get();
-    let limit = if args.limit == 0 { u64::MAX } else { args.limit as u64 };
-    let until = args.from.saturating_add(limit).min(total);
+    let limit = if limit == 0 { u64::MAX } else { limit as u64 };
+    let until = from.saturating_add(limit).min(total);
     // Reading continues after an unreadable line: a damaged record hides only itself.
-    let rows = (args.from..until).map(|index| {
+    let rows = (from..until).map(|index| {
         let line = lines.get(RecordIndex::new(index)).unwrap_or_default();
         let read = if index == 0 {
             Chained::decode_header(line).map(|(header, _)| header)
         } else {
             Chained::decode(line, &profile)
         };
-        let row =
-            row(&journal, index, read.map_err(|error| ReadError { index: RecordIndex::new(index), error }));
+        let row = with_blobs(journal, |blobs| LogRow::of(journal.kind, blobs, index, read));
         LogRow { measured: times.row(index), ..row }
     });
     let records = rows.collect();
-    context.print(&LogReport { run: journal.name.clone(), total, records, kind: journal.kind })?;
-    Ok(Exit::Yes)
+    LogReport { run: journal.name.clone(), total, records, kind: journal.kind }
 }
 
-fn row(journal: &Journal, index: u64, read: Result<Chained, ReadError>) -> LogRow {
-    let chained = match read {
-        Ok(chained) => chained,
-        Err(error) => {
-            let what = error.error.to_string();
-            return LogRow {
+/// The pause between two looks at a journal that is followed.
+const FOLLOW_PAUSE: Duration = Duration::from_millis(200);
+
+/// Prints records from one on as they are appended, until nobody writes the run.
+fn follow(context: &Context, run: &str, mut next: u64) -> Result<(), CliError> {
+    let store = context.store()?;
+    let id = target::find_run(&store, run)?;
+    loop {
+        // The lease is read first: what was appended before it ended is then seen.
+        let is_written = !matches!(store.lease(&id)?, Lease::Free);
+        let length = store.summary(&id)?.journal_bytes;
+        let journal = Journal::of_run(context, run)?;
+        let report = listed(&journal, &RunTimes::of(&journal), next, 0);
+        if let Some(last) = report.records.last() {
+            next = last.index + 1;
+            context.print_as_text(&Rows(&report))?;
+        }
+        if !is_written {
+            return Ok(());
+        }
+        while store.summary(&id)?.journal_bytes == length && !matches!(store.lease(&id)?, Lease::Free) {
+            // Nothing tells when another process appends, so the length is looked at from time to time.
+            std::thread::sleep(FOLLOW_PAUSE);
+        }
+    }
+}
+
+/// The rows of a log without their heading.
+struct Rows<'a>(&'a LogReport);
+
+impl Text for Rows<'_> {
+    fn text(&self) -> String {
+        self.0.text().split_once('\n').map(|(_, rows)| rows.to_owned()).unwrap_or_default()
+    }
+}
+
+/// Shows the records of a run as they are appended, then what it waits for or how it ended.
+pub(super) fn watch(context: &Context, args: &WatchArgs) -> Result<Exit, CliError> {
+    let run = Address::find(context, &args.run)?.run;
+    if !context.is_json() {
+        let journal = Journal::of_run(context, &run)?;
+        let report = listed(&journal, &RunTimes::of(&journal), 0, 0);
+        context.print_as_text(&report)?;
+        follow(context, &run, report.records.last().map_or(0, |record| record.index + 1))?;
+    }
+    super::why::run(context, &WhyArgs { run: run.as_str().into() })
+}
+
+impl LogRow {
+    /// Describes a line of a journal, without its measured times.
+    pub(crate) fn of(
+        kind: RunKind,
+        blobs: &dyn Blobs,
+        index: u64,
+        read: Result<Chained, DecodeError>,
+    ) -> Self {
+        match read {
+            Ok(chained) => of_record(kind, blobs, index, &chained),
+            Err(error) => Self {
                 index,
                 kind: "unreadable",
-                what,
+                what: error.to_string(),
                 status: None,
                 logical_at: None,
                 measured: None,
                 hash: None,
-            };
+            },
         }
-    };
+    }
+}
+
+fn of_record(run: RunKind, blobs: &dyn Blobs, index: u64, chained: &Chained) -> LogRow {
     let (kind, what, status, at) = match &chained.record {
         Record::Header(header) => ("header", header.profile.to_string(), None, Some(&header.created_at)),
         Record::Step(step) => (
             "step",
             step.result.step().to_string(),
-            Some(with_blobs(journal, |blobs| standing::of_step(journal.kind, &step.result, blobs))),
+            Some(standing::of_step(run, &step.result, blobs)),
             Some(step.result.finished_at()),
         ),
         Record::Control(Control::Loop(control)) => (

@@ -7,12 +7,13 @@ mod explain;
 mod lint;
 mod list;
 mod new;
-mod source;
+pub(crate) mod source;
 
 use super::commands;
 use crate::args;
 
 pub(crate) use approval::approval_allowed;
+pub(crate) use check::{VerdictReport, WitnessReport};
 pub(crate) use source::load as policies_named;
 
 commands! { PolicyCommand {

@@ -9,6 +9,7 @@ use hence_state::StepResult;
 use hence_store::{Condition, FileStore, RunId, Store, StoreError};
 
 use super::show::find_record;
+use crate::address::Address;
 use crate::args::position::{CheckpointArgs, RollbackArgs, VariablesArgs};
 use crate::kind::{self, Purpose};
 use crate::prelude::*;
@@ -44,6 +45,9 @@ impl Text for PositionReport {
 }
 
 pub(super) fn checkpoint(context: &Context, args: &CheckpointArgs) -> Result<Exit, CliError> {
+    let address = Address::find(context, &args.run)?;
+    let at = address.at_or(args.at.as_deref())?.map(str::to_owned);
+    let args = &CheckpointArgs { run: address.run.as_str().into(), at, ..args.clone() };
     let journal = Journal::of_run(context, &args.run)?;
     kind::open(&journal, &[], Purpose::Read)?.checkpoint(context, &journal, args)
 }

@@ -3,10 +3,9 @@
 use crate::args::skill::RetryArgs;
 use crate::kind::{self, DriveOptions, Purpose};
 use crate::prelude::*;
+use crate::run_view::status_of;
 use crate::skills::newest_retry;
 use crate::target::{self, Journal};
-
-use super::runs;
 
 /// Continues the newest run in the line of retries: a failed one is retried, any other one is resumed.
 ///
@@ -18,7 +17,7 @@ pub(super) fn run(context: &Context, args: &RetryArgs) -> Result<Exit, CliError>
     let journal = Journal::of_run(context, newest.as_str())?;
     let run = kind::open(&journal, &[], Purpose::Resume(args.imported.imported()))?;
     let summary = hence_store::Store::summary(&store, &newest)?;
-    let status = runs::status_of(&store, &summary);
+    let status = status_of(&store, &summary);
     if newest != first && status != "failed" {
         let id = newest.as_str();
         if let Some(wanted) = args.run_id.as_deref().filter(|wanted| *wanted != id) {

@@ -2,11 +2,11 @@
 
 mod export;
 mod handoff;
-mod open;
-mod record;
-pub(super) mod stamp;
-mod status;
-mod store;
+pub(crate) mod open;
+pub(crate) mod record;
+pub(crate) mod stamp;
+pub(crate) mod status;
+pub(crate) mod store;
 
 use super::commands;
 use crate::args;

@@ -1,19 +1,29 @@
 //! `hence runs`: the runs of the store.
 
-use hence_engine::{Engine, RunKind};
-use hence_journal::{Chained, Control, LoopAction, Record};
-use hence_state::{Profile, StepStatus};
-use hence_store::{Condition, FileStore, Lease, RunSummary, Store};
+mod graph;
+
+use hence_canon::time::Instant;
+use hence_store::{FileStore, Lease, RunSummary, RunView as _, Store as _};
 
 use crate::args::RunsArgs;
-use crate::journal_end::last_change;
-use crate::measured::{self, NOT_MEASURED};
+use crate::measured::NOT_MEASURED;
 use crate::prelude::*;
+use crate::run_view::{RunRowView, UNFINISHED};
 use crate::skills::{LinkedTo, WaitingRow};
-use crate::standing::{self, PARTIAL};
-use crate::target;
 
-const UNFINISHED: &str = "unfinished";
+/// Every status of a run.
+pub(crate) const RUN_STATUSES: [&str; 9] = [
+    "completed",
+    "partial",
+    "failed",
+    "interactive",
+    "waiting",
+    "undecided",
+    "blocked",
+    "unfinished",
+    "damaged",
+];
+
 const WAITING: &str = "waiting";
 const UNDECIDED: &str = "undecided";
 
@@ -29,42 +39,51 @@ enum Asked {
 pub(crate) struct RunsReport {
     /// The number of selected runs, including those that are not shown.
     total: usize,
-    /// The runs, in the order of their ids.
+    /// The runs, the newest first; with `--graph`, each below the run it comes from.
     runs: Vec<RunRow>,
     #[serde(skip)]
     #[schemars(skip)]
     asked: Asked,
+    #[serde(skip)]
+    #[schemars(skip)]
+    is_filtered: bool,
 }
 
 /// One run.
 #[derive(Serialize, JsonSchema)]
-struct RunRow {
+pub(crate) struct RunRow {
     /// The run's id.
-    run: String,
+    pub(crate) run: String,
+    /// The skill it runs; null for a problem or variables.
+    skill: Option<String>,
+    /// The lines that lead to it from the run it comes from, with `--graph`.
+    #[serde(skip)]
+    #[schemars(skip)]
+    branch: String,
     /// `completed`, `partial` (completed, although steps or parts of steps failed), `failed`, `interactive` (driven from
     /// outside), `waiting`, `undecided` (a process was killed during a call), `blocked` (by policies), `unfinished` or
     /// `damaged`.
-    status: String,
+    pub(crate) status: String,
     /// The number of records in its journal.
-    records: Option<u64>,
+    pub(crate) records: Option<u64>,
     /// Its head.
-    head: Option<String>,
+    pub(crate) head: Option<String>,
     /// The time its problem states as its creation, with which its logical clock begins.
-    created_at: Option<String>,
+    pub(crate) created_at: Option<String>,
     /// The measured time of its creation; null when it was not measured.
-    measured_at: Option<String>,
+    pub(crate) measured_at: Option<String>,
     /// The size of its journal.
-    bytes: u64,
+    pub(crate) bytes: u64,
     /// The questions it waits for.
-    waiting: Vec<WaitingRow>,
+    pub(crate) waiting: Vec<WaitingRow>,
     /// The run that nests it.
-    parent: Option<String>,
+    pub(crate) parent: Option<String>,
     /// The run it was forked from.
-    origin: Option<String>,
+    pub(crate) origin: Option<String>,
     /// The run it retries.
-    retries: Option<String>,
+    pub(crate) retries: Option<String>,
     /// The run that retries it.
-    retry: Option<String>,
+    pub(crate) retry: Option<String>,
 }
 
 impl RunRow {
@@ -77,10 +96,24 @@ impl RunRow {
             _ => {}
         }
         links.extend(self.retry.iter().map(|run| format!("retried as {}", escape(run))));
+        let name = format!("{}{}", self.branch, escape(&self.run));
         match links.is_empty() {
-            true => escape(&self.run),
-            false => format!("{} ({})", escape(&self.run), links.join(", ")),
+            true => name,
+            false => format!("{name} ({})", links.join(", ")),
         }
+    }
+}
+
+impl RunRow {
+    /// Returns the cells of its row, without the skill.
+    fn cells(&self) -> [String; 5] {
+        [
+            self.name(),
+            self.status.clone(),
+            self.records.map_or_else(|| "?".to_owned(), |records| records.to_string()),
+            self.measured_at.as_deref().unwrap_or(NOT_MEASURED).to_owned(),
+            self.head.as_deref().unwrap_or_default().chars().take(12).collect(),
+        ]
     }
 }
 
@@ -89,20 +122,35 @@ impl Text for RunsReport {
         if self.runs.is_empty() && self.asked == Asked::Waiting {
             return "no run waits for anybody".to_owned();
         }
+        if self.runs.is_empty() && self.is_filtered {
+            return "no run fits; `hence runs` lists all".to_owned();
+        }
         if self.runs.is_empty() {
             return "no runs yet; `hence run PROBLEM.json` makes one".to_owned();
         }
-        let mut rows = vec![["RUN", "STATUS", "RECORDS", "CREATED (MEASURED)", "HEAD"].map(str::to_owned)];
-        for run in &self.runs {
-            rows.push([
-                run.name(),
-                run.status.clone(),
-                run.records.map_or_else(|| "?".to_owned(), |records| records.to_string()),
-                run.measured_at.as_deref().unwrap_or(NOT_MEASURED).to_owned(),
-                run.head.as_deref().unwrap_or_default().chars().take(12).collect(),
-            ]);
-        }
-        let mut text = columns(&rows);
+        let has_skills = self.runs.iter().any(|run| run.skill.is_some());
+        let mut text = match has_skills {
+            true => {
+                let heading = ["RUN", "SKILL", "STATUS", "RECORDS", "CREATED (MEASURED)", "HEAD"];
+                let rows = self.runs.iter().map(|run| {
+                    let [name, status, records, created, head] = run.cells();
+                    [
+                        name,
+                        run.skill.as_deref().map(escape).unwrap_or_default(),
+                        status,
+                        records,
+                        created,
+                        head,
+                    ]
+                });
+                columns(&std::iter::once(heading.map(str::to_owned)).chain(rows).collect::<Vec<_>>())
+            }
+            false => {
+                let heading = ["RUN", "STATUS", "RECORDS", "CREATED (MEASURED)", "HEAD"];
+                let rows = self.runs.iter().map(RunRow::cells);
+                columns(&std::iter::once(heading.map(str::to_owned)).chain(rows).collect::<Vec<_>>())
+            }
+        };
         if self.asked == Asked::Waiting {
             for run in &self.runs {
                 let rows: Vec<_> = run.waiting.iter().flat_map(WaitingRow::rows).collect();
@@ -118,28 +166,107 @@ impl Text for RunsReport {
 
 pub(super) fn run(context: &Context, args: &RunsArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
-    let summaries = store.list()?;
+    let mut listed = store.list_views::<RunRowView>()?;
     let limit = if args.limit == 0 { usize::MAX } else { args.limit };
-    let rows = summaries.iter().map(|summary| row(context, &store, summary));
-    let (total, runs) = if args.waiting {
-        let waiting: Vec<RunRow> = rows.filter(|row| !row.waiting.is_empty()).collect();
-        (waiting.len(), waiting.into_iter().take(limit).collect())
+    let filter = Filter::of(args)?;
+    // Times of the same form compare as texts; runs without a time come last, and equal times keep the order of ids.
+    listed.sort_by(|(_, left), (_, right)| right.created().cmp(&left.created()));
+    let all = listed.len();
+    let rows = listed.into_iter().map(|(summary, view)| row(context, &store, &summary, view));
+    let (total, mut runs) = if filter.keeps_all() {
+        (all, rows.take(limit).collect())
     } else {
-        (summaries.len(), rows.take(limit).collect())
+        let kept: Vec<RunRow> = rows.filter(|row| filter.keeps(row)).collect();
+        (kept.len(), kept.into_iter().take(limit).collect())
     };
+    if args.graph {
+        runs = graph::arrange(runs);
+    }
     let asked = if args.waiting { Asked::Waiting } else { Asked::All };
-    context.print(&RunsReport { total, runs, asked })?;
+    let is_filtered = !filter.keeps_all();
+    context.print_paged(&RunsReport { total, runs, asked, is_filtered })?;
     Ok(Exit::Yes)
 }
 
-fn row(context: &Context, store: &FileStore, summary: &RunSummary) -> RunRow {
-    let header = summary.header.as_deref().and_then(|line| Chained::decode_header(line.as_bytes()).ok());
-    let created_at = header.as_ref().and_then(|(chained, _)| match &chained.record {
-        Record::Header(header) => Some(header.created_at.to_string()),
-        _ => None,
-    });
-    let profile = header.map(|(_, profile)| profile);
-    let mut status = status_with(store, summary, profile);
+/// The facts of a run that decide whether it can be removed.
+pub(super) struct RunFacts {
+    pub(super) run: String,
+    pub(super) status: String,
+    pub(super) skill: Option<String>,
+    pub(super) head: Option<String>,
+    pub(super) bytes: u64,
+    pub(super) created: Option<Instant>,
+    pub(super) parent: Option<String>,
+    origin: Option<String>,
+}
+
+impl RunFacts {
+    /// Iterates over the runs it comes from.
+    pub(super) fn links(&self) -> impl Iterator<Item = &str> {
+        self.parent.iter().chain(&self.origin).map(String::as_str)
+    }
+}
+
+/// Returns the facts of every run.
+pub(super) fn facts(context: &Context, store: &FileStore) -> Result<Vec<RunFacts>, CliError> {
+    let fact = |(summary, view): (RunSummary, RunRowView)| {
+        let created = view.created().and_then(|created| created.parse().ok());
+        let row = row(context, store, &summary, view);
+        RunFacts {
+            created,
+            run: row.run,
+            status: row.status,
+            skill: row.skill,
+            head: row.head,
+            bytes: row.bytes,
+            parent: row.parent,
+            origin: row.origin.or(row.retries),
+        }
+    };
+    Ok(store.list_views::<RunRowView>()?.into_iter().map(fact).collect())
+}
+
+/// The runs that are asked for.
+struct Filter<'a> {
+    args: &'a RunsArgs,
+    since: Option<Instant>,
+}
+
+impl<'a> Filter<'a> {
+    fn of(args: &'a RunsArgs) -> Result<Self, CliError> {
+        Ok(Self { args, since: args.since.as_deref().map(crate::clock::since).transpose()? })
+    }
+
+    fn keeps_all(&self) -> bool {
+        let RunsArgs { waiting, status, skill, since, search, .. } = self.args;
+        !waiting && status.is_empty() && skill.is_none() && since.is_none() && search.is_none()
+    }
+
+    fn keeps(&self, row: &RunRow) -> bool {
+        let RunsArgs { waiting, status, skill, search, .. } = self.args;
+        let created = row.measured_at.as_deref().or(row.created_at.as_deref());
+        let created: Option<Instant> = created.and_then(|created| created.parse().ok());
+        let contains = |text: &String| {
+            let text = text.to_lowercase();
+            let in_skill = row.skill.as_ref().is_some_and(|skill| skill.to_lowercase().contains(&text));
+            in_skill || row.run.to_lowercase().contains(&text)
+        };
+        (!waiting || !row.waiting.is_empty())
+            && (status.is_empty() || status.contains(&row.status))
+            && (skill.is_none() || *skill == row.skill)
+            && self.since.is_none_or(|since| created.is_some_and(|created| created >= since))
+            && search.as_ref().is_none_or(contains)
+    }
+}
+
+/// Describes one run of a store, made of its files alone.
+pub(crate) fn fresh_row(context: &Context, store: &FileStore, summary: &RunSummary) -> RunRow {
+    row(context, store, summary, RunRowView::compute(store, summary))
+}
+
+/// Adds to the view of a run the questions in its call log, which changes without the journal.
+pub(crate) fn row(context: &Context, store: &FileStore, summary: &RunSummary, view: RunRowView) -> RunRow {
+    let mut status = view.status;
     let mut waiting = Vec::new();
     // An unreadable call log is ignored in a list; `hence why` reports it.
     if status == UNFINISHED
@@ -154,66 +281,21 @@ fn row(context: &Context, store: &FileStore, summary: &RunSummary) -> RunRow {
             status = UNDECIDED;
         }
     }
-    let LinkedTo { parent, origin, retries } = crate::skills::links(store, &summary.run);
+    let LinkedTo { parent, origin, retries } = view.links;
     RunRow {
         parent,
         origin,
         retries,
-        retry: crate::skills::claimed_retry(store, &summary.run).map(|run| run.as_str().to_owned()),
+        retry: view.retry,
         run: summary.run.as_str().to_owned(),
+        skill: view.skill,
+        branch: String::new(),
         status: status.to_owned(),
         waiting,
         records: summary.head().map(|head| head.records.get()),
         head: summary.head().map(|head| head.to_string()),
-        created_at,
-        measured_at: measured::created_at(store, summary),
+        created_at: view.created_at,
+        measured_at: view.measured_at,
         bytes: summary.journal_bytes,
     }
-}
-
-/// Returns the status of a run, from its last record.
-pub(super) fn status_of(store: &FileStore, summary: &RunSummary) -> &'static str {
-    let header = summary.header.as_deref().and_then(|line| Chained::decode_header(line.as_bytes()).ok());
-    status_with(store, summary, header.map(|(_, profile)| profile))
-}
-
-fn status_with(store: &FileStore, summary: &RunSummary, profile: Option<Profile>) -> &'static str {
-    if matches!(summary.condition, Condition::Damaged(_)) {
-        return "damaged";
-    }
-    match last_change(store, summary, profile).map(|chained| chained.record) {
-        Some(Record::Control(Control::Complete { .. })) => {
-            if standing::failures(store, &summary.run).is_empty() { "completed" } else { PARTIAL }
-        }
-        Some(Record::Control(Control::Loop(control)))
-            if control.action == LoopAction::MaxIterationsReached =>
-        {
-            "failed"
-        }
-        Some(Record::Step(step)) if step.result.outcome().is_blocked() => "blocked",
-        Some(Record::Step(step)) if step.result.outcome().status() == StepStatus::Failed => "failed",
-        // Only the program of the run knows what the step means for the run.
-        Some(Record::Step(step)) => after_step(store, summary, profile, step.result.step()),
-        Some(_) => UNFINISHED,
-        None => "damaged",
-    }
-}
-
-fn after_step(store: &FileStore, summary: &RunSummary, profile: Option<Profile>, step: &str) -> &'static str {
-    let problem = store.attachment(&summary.run, &target::problem_name()).ok();
-    let Some(problem) = problem.and_then(|bytes| hence_canon::parse_lenient(&bytes).ok()) else {
-        return UNFINISHED;
-    };
-    if RunKind::of(&problem.value) == RunKind::Variables {
-        return "interactive";
-    }
-    // The compat profile records no completion: a run ends with the last step of its policy.
-    if !has_completion(profile) && Engine::new().is_last_step(&problem.value, step) {
-        return "completed";
-    }
-    UNFINISHED
-}
-
-fn has_completion(profile: Option<Profile>) -> bool {
-    profile.is_some_and(|profile| profile.completion == hence_state::CompletionRule::Recorded)
 }

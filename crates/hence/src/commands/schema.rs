@@ -1,5 +1,6 @@
 //! `hence schema`: prints the JSON Schema of a command's `--json` output.
 
+use hence_canon::did_you_mean;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
@@ -12,8 +13,13 @@ use crate::prelude::*;
 pub(super) type Named = (&'static str, fn() -> Schema);
 
 /// The schemas of documents rather than of reports: people and editors read them.
-const DOCUMENTS: &[Named] =
-    &[("skill", skill_document), ("capabilities", capabilities_file), ("trace", trace_document)];
+const DOCUMENTS: &[Named] = &[
+    ("problem", problem_document),
+    ("skill", skill_document),
+    ("capabilities", capabilities_file),
+    ("policy", policy_file),
+    ("trace", trace_document),
+];
 
 /// Returns the schema of a report. A member that is always there is required, even where it may be null.
 pub(super) fn schema_of<T: JsonSchema>() -> Schema {
@@ -32,12 +38,20 @@ fn all() -> impl Iterator<Item = &'static Named> {
     families.into_iter().flatten()
 }
 
+fn problem_document() -> Schema {
+    from_value(&hence_state::ProblemSpec::json_schema())
+}
+
 fn skill_document() -> Schema {
     from_value(&hence_cognition::skill::json_schema())
 }
 
 fn capabilities_file() -> Schema {
     from_value(&hence_capabilities::registry::json_schema(&crate::skills::kinds()))
+}
+
+fn policy_file() -> Schema {
+    from_value(&hence_policy::policy::json_schema())
 }
 
 fn trace_document() -> Schema {
@@ -54,6 +68,12 @@ fn sorted(schema: Schema) -> serde_json::Value {
     let mut schema = schema.to_value();
     schema.sort_all_objects();
     schema
+}
+
+/// Returns the text of the schema of a document that people write.
+pub(super) fn document(name: &str) -> Option<String> {
+    let (_, schema) = DOCUMENTS.iter().find(|(known, _)| *known == name)?;
+    serde_json::to_string_pretty(&sorted(schema())).ok()
 }
 
 #[derive(Serialize)]
@@ -78,7 +98,8 @@ pub(super) fn run(context: &Context, args: &SchemaArgs) -> Result<Exit, CliError
         Some(command) => match all().find(|(name, _)| name == command) {
             Some((_, schema)) => SchemaReport::One(Box::new(sorted(schema()))),
             None => {
-                return Err(CliError::new(Code::NoSuchPlace, format!("no schema for {command:?}"))
+                let meant = did_you_mean(command, all().map(|(name, _)| *name));
+                return Err(CliError::new(Code::NoSuchPlace, format!("no schema for {command:?}{meant}"))
                     .with_hint(hint::LIST_SCHEMAS));
             }
         },

@@ -1,9 +1,12 @@
 //! `hence show`: one record, with large values in place of their references.
 
-use hence_canon::{JsonPointer, Value, parse};
+use hence_canon::{JsonPointer, ParseError, Value, did_you_mean, parse};
 use hence_engine::RunKind;
 use hence_journal::{Chained, Lines, Record, RecordIndex};
+use hence_state::Profile;
+use hence_store::FileStore;
 
+use crate::address::Address;
 use crate::args::ShowArgs;
 use crate::exchanges::ExchangeRow;
 use crate::measured::{self, CallTimesRow, MeasuredRow, RunTimes, WaitTimesRow};
@@ -71,45 +74,84 @@ fn recorded_output(record: &Value) -> Option<&Value> {
     at("output").or_else(|| at("outcome").filter(|outcome| hence_engine::referenced(outcome).is_some()))
 }
 
+/// The content of a record, with what it refers to.
+pub(crate) struct Described {
+    /// The record as it is hashed.
+    pub(crate) record: Value,
+    /// The step's output, or the outcome of a failed one, read from the blobs.
+    pub(crate) output: Option<Value>,
+    /// The reason why the output is not available.
+    pub(crate) missing: Option<CliError>,
+    /// The status of the step.
+    pub(crate) status: Option<&'static str>,
+    /// The approvals and rejections in it.
+    pub(crate) decisions: Vec<DecisionRow>,
+    /// The exchanges with language models.
+    pub(crate) exchanges: Vec<ExchangeRow>,
+}
+
+impl Described {
+    /// Reads a line of a journal.
+    ///
+    /// # Errors
+    /// [`ParseError`] when the line is not JSON.
+    pub(crate) fn of_line(
+        line: &[u8],
+        kind: RunKind,
+        profile: &Profile,
+        store: Option<&FileStore>,
+    ) -> Result<Self, ParseError> {
+        let record = parse(line)?;
+        let none = Self {
+            record,
+            output: None,
+            missing: None,
+            status: None,
+            decisions: Vec::new(),
+            exchanges: Vec::new(),
+        };
+        let Some(store) = store else { return Ok(none) };
+        let (record, blobs) = (none.record, StoreBlobs(store));
+        let output =
+            recorded_output(&record).map(|output| hence_engine::resolve(&output.clone().into(), &blobs));
+        // The record is shown even if the value it refers to is not available.
+        let (output, missing) = match output.transpose() {
+            Ok(output) => (output, None),
+            Err(error) => (None, Some(CliError::from(error))),
+        };
+        let decoded = Chained::decode(line, profile).map(|chained| chained.record).ok();
+        let (status, decisions) = match &decoded {
+            Some(Record::Step(step)) => {
+                let status = standing::of_step(kind, &step.result, &blobs);
+                let is_skill = kind == RunKind::Skill;
+                let none = Vec::new();
+                (Some(status), if is_skill { DecisionRow::of_result(&step.result, &blobs) } else { none })
+            }
+            _ => (None, Vec::new()),
+        };
+        let result = record.get("result");
+        let exchanges = result.map(|result| ExchangeRow::of_result(result, &blobs)).unwrap_or_default();
+        Ok(Self { record, output, missing, status, decisions, exchanges })
+    }
+}
+
 pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> {
-    let journal = Journal::of_run(context, &args.run)?;
-    let index = find_record(&journal, &args.step)?;
+    let address = Address::find(context, &args.run)?;
+    let journal = Journal::of_run(context, &address.run)?;
+    let index = find_record(&journal, &address.required(&args.step)?)?;
     let lines = Lines::of(&journal.bytes);
     let line = lines.get(index).unwrap_or_default();
-    let record = parse(line).map_err(|error| {
+    let described = Described::of_line(line, journal.kind, &journal.profile(), journal.store.as_ref());
+    let described = described.map_err(|error| {
         CliError::of_run(Code::BadRecord, format_args!("{}: record {index}", journal.name), error)
             .with_hint(hint::verify(&journal.name))
     })?;
-    let output = match (recorded_output(&record), &journal.store) {
-        (Some(output), Some(store)) => {
-            hence_engine::resolve(&output.clone().into(), &StoreBlobs(store)).map(|value| Some(Data(value)))
-        }
-        _ => Ok(None),
-    };
-    // The record is shown even if the value it refers to is not available.
-    let (output, missing) = match output {
-        Ok(output) => (output, None),
-        Err(error) => (None, Some(CliError::from(error))),
-    };
-    let decoded = Chained::decode(line, &journal.profile()).map(|chained| chained.record).ok();
-    let (status, decisions) = match (&decoded, &journal.store) {
-        (Some(Record::Step(step)), Some(store)) => {
-            let blobs = StoreBlobs(store);
-            let status = standing::of_step(journal.kind, &step.result, &blobs);
-            let is_skill = journal.kind == RunKind::Skill;
-            (Some(status), if is_skill { DecisionRow::of_result(&step.result, &blobs) } else { Vec::new() })
-        }
-        _ => (None, Vec::new()),
-    };
-    let exchanges = match (record.get("result"), &journal.store) {
-        (Some(result), Some(store)) => ExchangeRow::of_result(result, &StoreBlobs(store)),
-        _ => Vec::new(),
-    };
+    let Described { record, output, missing, status, decisions, exchanges } = described;
     let lacks_exchange = exchanges.iter().any(ExchangeRow::is_missing);
     let times = RunTimes::of(&journal);
     times.say(context, &journal.name);
     let (calls, waits) = times.parts(index.get());
-    context.print(&ShowReport {
+    context.print_paged(&ShowReport {
         measured: times.row(index.get()),
         calls,
         waits,
@@ -119,7 +161,7 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> 
         run: journal.name.clone(),
         index: index.get(),
         record: Data(record),
-        output,
+        output: output.map(Data),
     })?;
     let Some(error) = missing else { return Ok(if lacks_exchange { Exit::Partial } else { Exit::Yes }) };
     context.report_error(&error);
@@ -130,9 +172,19 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> 
 pub(crate) fn find_record(journal: &Journal, name: &str) -> Result<RecordIndex, CliError> {
     let lines = Lines::of(&journal.bytes);
     let total = lines.count().get();
+    let profile = journal.profile();
+    let step_of = |index: u64| {
+        let line = lines.get(RecordIndex::new(index)).unwrap_or_default();
+        match Chained::decode(line, &profile).map(|chained| chained.record) {
+            Ok(Record::Step(step)) => Some(step.result.step().to_string()),
+            _ => None,
+        }
+    };
     let nothing = || {
+        let steps: std::collections::BTreeSet<String> = (1..total).filter_map(step_of).collect();
+        let meant = did_you_mean(name, steps.iter().map(String::as_str));
         let message = format!(
-            "run {}: expected a record below {total} or the name of a step, found {name:?}",
+            "run {}: expected a record below {total} or the name of a step, found {name:?}{meant}",
             journal.name
         );
         CliError::new(Code::NoSuchPlace, message).with_hint(hint::records(&journal.name))
@@ -140,11 +192,6 @@ pub(crate) fn find_record(journal: &Journal, name: &str) -> Result<RecordIndex, 
     if let Ok(index) = name.parse::<u64>() {
         return if index < total { Ok(RecordIndex::new(index)) } else { Err(nothing()) };
     }
-    let profile = journal.profile();
-    let is_execution = |index: &u64| {
-        let line = lines.get(RecordIndex::new(*index)).unwrap_or_default();
-        let record = Chained::decode(line, &profile).map(|chained| chained.record);
-        matches!(record, Ok(Record::Step(step)) if &**step.result.step() == name)
-    };
+    let is_execution = |index: &u64| step_of(*index).as_deref() == Some(name);
     (1..total).rev().find(is_execution).map(RecordIndex::new).ok_or_else(nothing)
 }

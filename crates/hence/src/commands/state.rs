@@ -9,6 +9,7 @@ use hence_cognition::checkpoint;
 use hence_engine::{Blobs, Engine, RunKind};
 
 use super::show::find_record;
+use crate::address::{self, Address};
 use crate::args::StateArgs;
 use crate::interactive::stored_run;
 use crate::kind::with_blobs;
@@ -28,12 +29,10 @@ impl Text for StateReport {
 }
 
 pub(super) fn run(context: &Context, args: &StateArgs) -> Result<Exit, CliError> {
-    let pointer: JsonPointer = args
-        .pointer
-        .as_deref()
-        .unwrap_or_default()
-        .parse()
-        .map_err(|error| CliError::from_error(Code::NoSuchPlace, error).with_hint(hint::STATE_POINTER))?;
+    let pointer = address::path(args.pointer.as_deref().unwrap_or_default())?;
+    let address = Address::find(context, &args.run)?;
+    let at = address.at_or(args.at.as_deref())?.map(str::to_owned);
+    let args = &StateArgs { run: address.run.as_str().into(), at, ..args.clone() };
     if let Some(exit) = part_of_variables(context, args, &pointer)? {
         return Ok(exit);
     }

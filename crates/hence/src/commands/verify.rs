@@ -1,20 +1,23 @@
 //! `hence verify`: reports which levels hold, the first record that does not, and what no hash chain can show.
 
-mod report;
+pub(crate) mod report;
 
 use std::num::NonZeroUsize;
 
 use hence_engine::{Engine, Evidence, RunKind};
+use hence_journal::Head;
 use hence_journal::verify::{Break, Completeness, Level, LevelReport, Outcome, Reason, ReasonCode, Report};
-use hence_store::{Store as _, StoreError};
+use hence_store::{FileStore, RunId, RunSummary, Store as _, StoreError};
 
 use crate::args::VerifyArgs;
 use crate::bundle::referenced_blobs;
-use crate::interactive::stored_run;
+use crate::commands::review::{REVIEWS, broken_reviews};
+use crate::interactive::{SCOPES, stored_run};
 use crate::kind::{self, Purpose};
 use crate::prelude::*;
+use crate::progress::Progress;
 use crate::sink::StoreBlobs;
-use crate::skills::{LinkRow, linked_runs};
+use crate::skills::{self, LinkRow, linked_runs};
 use crate::target::{self, Journal, other_name};
 use crate::{guard, input};
 
@@ -23,51 +26,142 @@ pub(crate) use report::{VerifyAllReport, VerifyReport};
 
 pub(super) fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
     let Some(target) = &args.target else { return verify_all(context, args) };
-    let mut journal = Journal::of_target(context, target)?;
+    let mut journal = Journal::of_target_to_judge(context, target)?;
     if let Some(path) = &args.problem {
-        journal.set_problem(input::read_file(path)?);
+        journal.set_problem(&path.display().to_string(), input::read_file(path)?);
     }
-    let (report, shown) = verify_one(&journal, args)?;
+    let (report, shown) = verify_one(&journal, &Extent::of(args))?;
     context.print(&shown)?;
     advise(context, args, target, &journal, &report);
     Ok(if shown.holds { Exit::Yes } else { Exit::No })
 }
 
-/// Verifies every run of the store.
+/// The extent of a verification.
+#[derive(Clone, Copy)]
+pub(super) struct Extent {
+    level: Level,
+    anchor: Option<Head>,
+    execute: bool,
+    /// Whether an append that was never finished is left out: the store itself reports it.
+    without_torn: bool,
+}
+
+impl Extent {
+    /// Everything that needs no program to be executed again.
+    pub(super) const STORED: Self =
+        Self { level: Level::Spec, anchor: None, execute: false, without_torn: true };
+
+    fn of(args: &VerifyArgs) -> Self {
+        Self { level: args.level, anchor: args.anchor, execute: args.execute, without_torn: false }
+    }
+}
+
+/// Verifies every run of the store, those of shared scopes, and the reviews.
 fn verify_all(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
     let mut all = VerifyAllReport { holds: true, runs: 0, records: 0, broken: Vec::new() };
-    for summary in context.store()?.list()? {
-        all.runs += 1;
-        let verified = Journal::of_run(context, summary.run.as_str())
-            .and_then(|journal| verify_one(&journal, args).map(|(_, shown)| shown));
-        match verified {
-            Ok(shown) => {
-                all.records += shown.records;
-                if !shown.holds {
-                    all.broken.push(BrokenRun { run: shown.target.clone(), verdict: shown.verdict() });
-                }
-            }
-            // One run that cannot be read must not hide the others.
-            Err(error) => {
-                all.broken.push(BrokenRun { run: summary.run.as_str().to_owned(), verdict: error.message });
+    let store = context.store()?.unhealed();
+    verify_store(context, &store, "", &Extent::of(args), &mut all)?;
+    if let Some(scopes) = store_within(&store, SCOPES)? {
+        verify_store(context, &scopes, SCOPES, &Extent::of(args), &mut all)?;
+    }
+    if let Some(reviews) = store_within(&store, REVIEWS)? {
+        for summary in reviews.list()? {
+            all.runs += 1;
+            all.records += summary.head().map_or(0, |head| head.records.get());
+            let findings: Vec<String> =
+                reviews.misplaced_in(&summary.run)?.iter().map(ToString::to_string).collect();
+            if !findings.is_empty() {
+                let verdict = "a file next to it is not what it should be".to_owned();
+                all.broken.push(BrokenRun { run: format!("{REVIEWS}/{}", summary.run), verdict, findings });
             }
         }
+        for (run, finding) in broken_reviews(&reviews)? {
+            let (run, verdict) = (format!("{REVIEWS}/{run}"), "the review does not hold".to_owned());
+            all.broken.push(BrokenRun { run, verdict, findings: vec![finding] });
+        }
+        note_misplaced(&reviews, &mut all)?;
     }
     all.holds = all.broken.is_empty();
     context.print(&all)?;
     if let Some(broken) = all.broken.first() {
-        context.hint(hint::verify(&broken.run));
+        let is_run = store.find(&broken.run).is_ok_and(|found| found.as_str() == broken.run);
+        context.hint(if is_run { hint::verify(&broken.run) } else { hint::DAMAGE });
     }
     Ok(if all.holds { Exit::Yes } else { Exit::No })
 }
 
-fn verify_one(journal: &Journal, args: &VerifyArgs) -> Result<(Report, VerifyReport), CliError> {
-    let purpose = Purpose::of_reading(journal, args.execute)?;
+/// Verifies every run of one store.
+fn verify_store(
+    context: &Context,
+    store: &FileStore,
+    within: &str,
+    extent: &Extent,
+    all: &mut VerifyAllReport,
+) -> Result<(), CliError> {
+    let runs = store.list()?;
+    let mut progress = Progress::new(context, "runs verified", runs.len());
+    for RunSummary { run, .. } in runs {
+        all.runs += 1;
+        let verified = judge(store, &run, extent);
+        let run = if within.is_empty() { run.as_str().to_owned() } else { format!("{within}/{run}") };
+        match verified {
+            Ok(shown) => {
+                all.records += shown.records;
+                if !shown.holds {
+                    let (verdict, mut findings) = (shown.verdict(), shown.findings());
+                    findings.extend(shown.snapshot);
+                    all.broken.push(BrokenRun { run, verdict, findings });
+                }
+            }
+            // One run that cannot be read must not hide the others.
+            Err(error) => all.broken.push(BrokenRun { run, verdict: error.message, findings: Vec::new() }),
+        }
+        progress.step();
+    }
+    note_misplaced(store, all)
+}
+
+/// Notes journals that no list shows, and links, pipes and devices in the folder of a store.
+fn note_misplaced(store: &FileStore, all: &mut VerifyAllReport) -> Result<(), CliError> {
+    for finding in store.misplaced()? {
+        let verdict = "the store does not hold".to_owned();
+        let run = store.folder().display().to_string();
+        all.broken.push(BrokenRun { run, verdict, findings: vec![finding.to_string()] });
+    }
+    Ok(())
+}
+
+/// Verifies a run of a store, as far as it can be read.
+pub(super) fn judge(store: &FileStore, run: &RunId, extent: &Extent) -> Result<VerifyReport, CliError> {
+    let mut journal = Journal::of_stored_to_judge(store.reopened()?, run)?;
+    if extent.without_torn {
+        journal.bytes.truncate(kind::whole_records(&journal.bytes).len());
+    }
+    verify_one(&journal, extent).map(|(_, shown)| shown)
+}
+
+/// Verifies a stored run up to a level. Nothing that its record declares is executed.
+pub(crate) fn verify_stored(store: &FileStore, run: &RunId, level: Level) -> Result<VerifyReport, CliError> {
+    judge(store, run, &Extent { level, anchor: None, execute: false, without_torn: false })
+}
+
+/// Opens a store in the folder of a store, if there is one.
+pub(super) fn store_within(store: &FileStore, name: &str) -> Result<Option<FileStore>, CliError> {
+    match FileStore::open_within(store.folder(), name) {
+        Ok(inner) => Ok(Some(inner.unhealed())),
+        Err(StoreError::NotAStore { path, .. }) if !path.exists() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn verify_one(journal: &Journal, extent: &Extent) -> Result<(Report, VerifyReport), CliError> {
+    let Extent { level, anchor, execute, .. } = *extent;
+    let purpose = Purpose::of_reading(journal, execute)?;
     let opened =
         journal.parsed_problem().and_then(|problem| Ok((problem, kind::open(journal, &[], purpose)?)));
     let (report, links) = kind::with_blobs(journal, |blobs| {
         let evidence = Evidence {
-            anchor: args.anchor,
+            anchor,
             threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             ..Evidence::of_journal(&journal.bytes, blobs)
         };
@@ -75,31 +169,54 @@ fn verify_one(journal: &Journal, args: &VerifyArgs) -> Result<(Report, VerifyRep
             Ok((problem, run)) => {
                 let open_gate = || guard::open_to_read(journal, run.projection(), blobs);
                 let evidence = Evidence { problem: *problem, gate: Some(&open_gate), ..evidence };
-                let report = run.verify(&evidence, args.level);
-                match problem {
+                let report = run.verify(&evidence, level);
+                let missing = journal.store.as_ref().and_then(|_| match problem {
                     // Whoever removes the problem of a stored run must not gain a verdict by it.
-                    None if journal.store.is_some() => without_document(report, "its problem is missing"),
-                    _ => report,
+                    None => Some("problem.json is missing".to_owned()),
+                    Some(problem) => kind::document_defect(journal, &problem.value),
+                });
+                match journal.unreadable.first().cloned().or(missing) {
+                    Some(found) => without_document(report, &found),
+                    None => report,
                 }
             }
             Err(error) => {
-                let mut report = Engine::new().verify(&evidence, args.level.min(Level::Chain));
-                add_unchecked(&mut report, args.level, &error.message);
-                if journal.store.is_some() { without_document(report, &error.message) } else { report }
+                let mut report = Engine::new().verify(&evidence, level.min(Level::Chain));
+                add_unchecked(&mut report, level, &error.message);
+                let problem = journal.parsed_problem().ok().flatten();
+                let defect = problem.and_then(|problem| kind::document_defect(journal, &problem.value));
+                let found = journal.unreadable.first().cloned().or(defect);
+                let found = found.unwrap_or_else(|| error.message.clone());
+                if journal.store.is_some() { without_document(report, &found) } else { report }
             }
         };
-        let mut links = if args.level >= Level::Spec { linked_runs(journal, blobs) } else { Vec::new() };
+        let mut links = if level >= Level::Spec { linked_runs(journal, blobs) } else { Vec::new() };
         // A journal's file may have any name; a run is stored under the id its header gives it.
         let stored = journal.store.as_ref().and_then(|_| other_name(&journal.name, &journal.bytes));
         links.extend(stored.map(|named| LinkRow::of_another_run(&journal.name, named)));
         (report, links)
     });
-    let blobs = if args.level >= Level::Spec { check_blobs(journal)? } else { Vec::new() };
-    let mut shown = describe(&journal.name, &report, links, blobs);
-    if args.level >= Level::Spec {
-        shown.snapshot = check_snapshot(journal)?;
-        shown.holds &= shown.snapshot.is_none();
+    let mut shown = describe(&journal.name, &report, links);
+    if journal.capabilities.is_some() {
+        shown
+            .not_shown
+            .push("in which folder declared commands ran: capabilities.json says it, and nothing pins it");
     }
+    if let Some(store) = journal.store.as_ref().filter(|_| level >= Level::Spec) {
+        let run = target::find_run(store, &journal.name)?;
+        shown.blobs = check_blobs(store, journal);
+        shown.beside.extend(store.misplaced_in(&run)?.iter().map(ToString::to_string));
+        shown.beside.extend(skills::call_log_defect(store, &run));
+        shown.beside.extend(skills::retry_claim_defect(store, &run));
+        shown.snapshot = check_snapshot(store, &run, journal);
+        let calls = journal.kind == RunKind::Skill || journal.capabilities.is_some();
+        if shown.complete == Some(false) && calls {
+            shown
+                .not_shown
+                .push("what happened after the last record: no hash covers the call log next to it");
+        }
+    }
+    shown.holds &= shown.blobs.is_empty() && shown.beside.is_empty() && shown.snapshot.is_none();
     Ok((report, shown))
 }
 
@@ -117,7 +234,7 @@ fn add_unchecked(report: &mut Report, wanted: Level, why: &str) {
 fn without_document(mut report: Report, found: &str) -> Report {
     for level in &mut report.levels {
         let needs_it = matches!(level.level, Level::Spec | Level::Replay);
-        if needs_it && matches!(level.outcome, Outcome::NotChecked(_)) {
+        if needs_it && !matches!(level.outcome, Outcome::Broken(_)) {
             let found = Some(found.to_owned());
             let reason = Reason { found, ..Reason::new(ReasonCode::DocumentUnavailable) };
             level.outcome = Outcome::broken(0, reason);
@@ -127,28 +244,24 @@ fn without_document(mut report: Report, found: &str) -> Report {
 }
 
 /// Compares the snapshot from which commands read a stored run with its journal.
-fn check_snapshot(journal: &Journal) -> Result<Option<String>, CliError> {
-    let (Some(store), Ok(Some(problem))) = (&journal.store, journal.parsed_problem()) else {
-        return Ok(None);
-    };
-    let run = target::find_run(store, &journal.name)?;
-    Ok(stored_run::check_snapshot(store, &run, problem))
+fn check_snapshot(store: &FileStore, run: &RunId, journal: &Journal) -> Option<String> {
+    stored_run::check_snapshot(store, run, journal.parsed_problem().ok().flatten()?)
 }
 
 /// Reads the large values that the records of a stored run refer to, and returns those that are missing or altered.
-fn check_blobs(journal: &Journal) -> Result<Vec<BlobRow>, CliError> {
-    let Some(store) = &journal.store else { return Ok(Vec::new()) };
+fn check_blobs(store: &FileStore, journal: &Journal) -> Vec<BlobRow> {
     let mut rows = Vec::new();
     for digest in referenced_blobs(&journal.bytes, &StoreBlobs(store)) {
         let verdict = match store.blob(&digest) {
             Ok(_) => continue,
             Err(StoreError::NoSuchBlob { .. }) => "missing",
             Err(StoreError::BlobCorrupt { .. }) => "altered",
-            Err(error) => return Err(error.into()),
+            // A link, a pipe, a folder, or a file that is too large for a value.
+            Err(_) => "unreadable",
         };
         rows.push(BlobRow { sha256: digest.to_string(), verdict });
     }
-    Ok(rows)
+    rows
 }
 
 /// Prints hints about what to do next.
@@ -181,7 +294,7 @@ fn intact(report: &Report) -> u64 {
     breaks.min().unwrap_or(report.records).min(report.records)
 }
 
-fn describe(target: &str, report: &Report, links: Vec<LinkRow>, blobs: Vec<BlobRow>) -> VerifyReport {
+fn describe(target: &str, report: &Report, links: Vec<LinkRow>) -> VerifyReport {
     let levels = report.levels.iter().map(|level| {
         let (verdict, found, why) = match &level.outcome {
             Outcome::Holds => ("holds", None, None),
@@ -198,14 +311,15 @@ fn describe(target: &str, report: &Report, links: Vec<LinkRow>, blobs: Vec<BlobR
     });
     VerifyReport {
         target: target.to_owned(),
-        holds: report.holds() && blobs.is_empty() && links.iter().all(|link| link.verdict != "broken"),
+        holds: report.holds() && links.iter().all(|link| link.verdict != "broken"),
         records: report.records,
         intact: intact(report),
         head: report.head.map(|head| head.to_string()),
         complete: report.completeness.map(|found| found == Completeness::Complete),
         levels: levels.collect(),
         links,
-        blobs,
+        blobs: Vec::new(),
+        beside: Vec::new(),
         snapshot: None,
         not_shown: report.not_shown(),
     }

@@ -3,17 +3,17 @@
 use hence_cognition::run::{MadeCall, describe_failures};
 use hence_cognition::state::StepStatus;
 use hence_engine::{BlockedAt, RunKind};
-use hence_journal::{Chained, Record};
+use hence_journal::{Chained, Control, Record};
 use hence_skills::{CallHistory, CallName, CallStatus, recorded_outcome};
 use hence_state::{Outcome, StepResult};
 use hence_store::{Condition, FileStore, Lease, RunId, Store as _};
 
-use super::runs;
 use crate::args::WhyArgs;
 use crate::journal_end::last_change;
 use crate::kind::{self, Purpose};
 use crate::measured::{NOT_MEASURED, RunTimes, WaitTimesRow};
 use crate::prelude::*;
+use crate::run_view::status_of;
 use crate::sink::StoreBlobs;
 use crate::skills::{self, DecisionRow, ExecutedCall, WaitingRow};
 use crate::standing::{self, PARTIAL};
@@ -26,12 +26,12 @@ pub(crate) struct WhyReport {
     /// The run's id.
     run: String,
     /// `skill`, `reason` (the built-in program), `variables` (driven from outside) or `unknown`.
-    kind: &'static str,
+    pub(crate) kind: &'static str,
     /// `completed`, `partial`, `failed`, `waiting`, `undecided`, `answered`, `stopped`, `blocked`, `interactive`,
     /// `held` or `damaged`.
-    standing: &'static str,
+    pub(crate) standing: &'static str,
     /// The status in a sentence.
-    says: String,
+    pub(crate) says: String,
     /// The number of records.
     records: Option<u64>,
     /// The measured time of its last record; null when it was not measured.
@@ -45,17 +45,17 @@ pub(crate) struct WhyReport {
     /// The run it retries.
     retries: Option<String>,
     /// The steps and parts of steps that failed, where the run completed all the same.
-    failures: Vec<String>,
+    pub(crate) failures: Vec<String>,
     /// The calls that a failed step made, and those of steps without a record.
-    calls: Vec<CalledRow>,
+    pub(crate) calls: Vec<CalledRow>,
     /// The questions it waits for.
-    waiting: Vec<WaitingRow>,
+    pub(crate) waiting: Vec<WaitingRow>,
     /// The approvals and rejections on record.
-    decisions: Vec<DecisionRow>,
+    pub(crate) decisions: Vec<DecisionRow>,
     /// The calls of a step that was executed and then blocked by policies. They are not made again.
-    executed: Vec<ExecutedCall>,
+    pub(crate) executed: Vec<ExecutedCall>,
     /// The commands to continue with.
-    commands: Vec<String>,
+    pub(crate) commands: Vec<String>,
 }
 
 /// The code of a step whose call might have exceeded a limit.
@@ -69,7 +69,7 @@ const INPUT_CHARACTERS_MAX: usize = 80;
 
 /// A call that a failed run made.
 #[derive(Serialize, JsonSchema)]
-struct CalledRow {
+pub(crate) struct CalledRow {
     /// The key of the call: step, iteration and item, purpose, capability, attempt.
     key: String,
     /// The capability.
@@ -176,7 +176,8 @@ struct Looked<'a> {
     report: WhyReport,
 }
 
-fn explain(context: &Context, store: &FileStore, id: &RunId) -> Result<WhyReport, CliError> {
+/// Explains the status of a run.
+pub(crate) fn explain(context: &Context, store: &FileStore, id: &RunId) -> Result<WhyReport, CliError> {
     let summary = store.summary(id)?;
     let held_by = match store.lease(id)? {
         Lease::Held(holder) => Some(holder.to_string()),
@@ -214,12 +215,15 @@ fn explain(context: &Context, store: &FileStore, id: &RunId) -> Result<WhyReport
         Err(error) => return Ok(looked.damaged(error.message)),
     };
     let last = last_change(store, &summary, Some(journal.profile()));
-    Ok(looked.look(&journal, last.as_ref(), runs::status_of(store, &summary)))
+    Ok(looked.look(&journal, last.as_ref(), status_of(store, &summary)))
 }
 
 impl Looked<'_> {
     fn look(mut self, journal: &Journal, last: Option<&Chained>, status: &'static str) -> WhyReport {
-        let times = RunTimes::of(journal);
+        let times = match last.filter(|_| journal.kind == RunKind::Variables) {
+            Some(last) => RunTimes::of_last(self.store, self.id, last),
+            None => RunTimes::of(journal),
+        };
         times.say(self.context, &journal.name);
         let measured = last.and_then(|chained| times.row(chained.index.get()));
         self.report.since = measured.map(|measured| measured.recorded_at().to_owned());
@@ -300,7 +304,11 @@ impl Looked<'_> {
 
     fn stopped(self, last: Option<&Chained>, due: Option<String>) -> WhyReport {
         let behind = match last.map(|chained| &chained.record) {
-            Some(Record::Step(step)) => format!("behind step {}", step.result.step()),
+            Some(Record::Step(step)) => format!("after step {}", step.result.step()),
+            Some(Record::Control(Control::Loop(decision))) => {
+                format!("after a decision of its loop, {}", decision.action.as_str())
+            }
+            Some(Record::Control(Control::Rollback(_))) => "after a rollback".to_owned(),
             _ => "before its first step".to_owned(),
         };
         let due = due.map(|step| format!("; step {step} is due")).unwrap_or_default();

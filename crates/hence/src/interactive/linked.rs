@@ -1,14 +1,15 @@
 //! Task trees across runs: the results of children in other runs, and the whole tree.
 
-use hence_engine::{VariablesRun, without_defects};
+use hence_engine::{RunKind, VariablesRun, without_defects};
 use hence_skills::Pinned;
+use hence_solve::{Entry, Spec};
 use hence_store::{RunId, Store as _, StoreError};
 use hence_variables::{Call, State, StateId, Status, TaskNode, Timestamp, Workspace};
 
 use super::{stored_run, whole_lines};
 use crate::context::Context;
 use crate::error::CliError;
-use crate::kind::StoredSkillRun;
+use crate::kind::{Purpose, StoredSkillRun, StoredSolveRun};
 use crate::sink::StoreBlobs;
 use crate::skills::nested_runs;
 use crate::target::{Journal, problem_name};
@@ -108,6 +109,43 @@ fn parent_of(context: &Context, run: &str) -> Result<Option<String>, CliError> {
 
 fn is_below(run: &str, above: &str) -> bool {
     run.len() > above.len() && run.starts_with(above)
+}
+
+/// Returns the tree of a run of the recursive loop, from its outermost run: each run and the child runs of its blocks.
+pub(crate) fn solve_tree(context: &Context, run: &str) -> Result<Option<LinkedNode>, CliError> {
+    let store = context.store()?;
+    let problem = RunId::new(run).ok().and_then(|id| store.attachment(&id, &problem_name()).ok());
+    let problem = problem.and_then(|bytes| hence_canon::parse(&bytes).ok());
+    let spec = problem.and_then(|problem| Spec::read(&problem).ok());
+    let root =
+        spec.and_then(|spec| spec.parent).map_or_else(|| run.to_owned(), |parent| parent.root.to_string());
+    solve_node(context, &root, 0)
+}
+
+fn solve_node(context: &Context, run: &str, depth: u8) -> Result<Option<LinkedNode>, CliError> {
+    let store = context.store()?;
+    if !RunId::new(run).is_ok_and(|id| store.summary(&id).is_ok()) {
+        return Ok(None);
+    }
+    let journal = Journal::of_run(context, run)?;
+    if journal.kind != RunKind::Solve {
+        return Ok(None);
+    }
+    let opened = StoredSolveRun::open(&journal, Purpose::Read)?;
+    let read = opened.read_back(&journal)?;
+    let progress = read.program().progress();
+    let variables = progress.variables();
+    let Some(mut node) = variables.workspace().task_tree(variables.state()) else { return Ok(None) };
+    node.depth = depth;
+    let mut children = Vec::new();
+    for (_, entry) in progress.path() {
+        if let Entry::Call(call) = &**entry
+            && let Some(child) = call.child.as_ref().filter(|child| is_below(&child.run, run))
+        {
+            children.extend(solve_node(context, &child.run, depth.saturating_add(1))?);
+        }
+    }
+    Ok(Some(LinkedNode { node, run: run.to_owned(), children }))
 }
 
 fn skill_node(context: &Context, run: &str, depth: u8) -> Result<Option<LinkedNode>, CliError> {

@@ -1,43 +1,93 @@
-//! The variables of a run: of an interactive run, or of a skill's run.
+//! The variables of a run: of an interactive run, or of a run whose steps write them.
+
+use std::sync::Arc;
 
 use hence_engine::VariablesRun;
 use hence_journal::{Head, RecordIndex};
 use hence_skills::SkillVariables;
-use hence_variables::{Event, StateId, Timestamp, Workspace, apply};
+use hence_solve::SolveVariables;
+use hence_variables::{Event, Files, ReadFault, StateId, StorePath, Timestamp, Workspace, apply};
 
 /// The variables of a run that was read.
 pub(crate) enum Loaded {
     /// An interactive run.
     Variables(Box<VariablesRun>),
-    /// A skill's run: its variables are a view of its steps.
-    Skill(Box<SkillView>),
+    /// A run whose variables are a view of its steps.
+    Steps(Box<StepsView>),
 }
 
-/// The variables of a skill's run, and the head of its journal.
-pub(crate) struct SkillView {
-    pub(super) variables: SkillVariables,
+/// The variables of a run whose steps write them, and the head of its journal.
+pub(crate) struct StepsView {
+    pub(super) variables: StepVariables,
     pub(super) head: Head,
+}
+
+/// The variables that steps write.
+pub(super) enum StepVariables {
+    /// The steps of a skill.
+    Skill(Box<SkillVariables>),
+    /// The blocks of the recursive loop.
+    Solve(Box<SolveVariables>),
+}
+
+impl StepVariables {
+    pub(super) fn workspace(&self) -> &Workspace {
+        match self {
+            Self::Skill(variables) => variables.workspace(),
+            Self::Solve(variables) => variables.workspace(),
+        }
+    }
+
+    pub(super) fn state(&self) -> StateId {
+        match self {
+            Self::Skill(variables) => variables.state(),
+            Self::Solve(variables) => variables.state(),
+        }
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        match self {
+            Self::Skill(variables) => variables.now(),
+            Self::Solve(variables) => variables.now(),
+        }
+    }
+
+    pub(super) fn events(&self) -> &[(RecordIndex, Event)] {
+        match self {
+            Self::Skill(variables) => variables.events(),
+            Self::Solve(variables) => variables.events(),
+        }
+    }
+}
+
+impl Files for StepVariables {
+    fn read(&self, path: &StorePath) -> Result<Arc<[u8]>, ReadFault> {
+        match self {
+            Self::Skill(variables) => Files::read(&**variables, path),
+            Self::Solve(variables) => Files::read(&**variables, path),
+        }
+    }
 }
 
 impl Loaded {
     pub(crate) fn workspace(&self) -> &Workspace {
         match self {
             Self::Variables(run) => run.workspace(),
-            Self::Skill(view) => view.variables.workspace(),
+            Self::Steps(view) => view.variables.workspace(),
         }
     }
 
     pub(crate) fn first_state(&self) -> Option<StateId> {
         match self {
             Self::Variables(run) => run.first_state(),
-            Self::Skill(view) => Some(view.variables.state()),
+            Self::Steps(view) => Some(view.variables.state()),
         }
     }
 
     pub(crate) fn head(&self) -> Head {
         match self {
             Self::Variables(run) => run.head(),
-            Self::Skill(view) => view.head,
+            Self::Steps(view) => view.head,
         }
     }
 
@@ -45,7 +95,7 @@ impl Loaded {
     pub(crate) fn last_moment(&self) -> Option<Timestamp> {
         match self {
             Self::Variables(run) => run.last_moment(),
-            Self::Skill(view) => Some(view.variables.now()),
+            Self::Steps(view) => Some(view.variables.now()),
         }
     }
 
@@ -53,12 +103,12 @@ impl Loaded {
     pub(super) fn is_open(&self) -> bool {
         match self {
             Self::Variables(run) => !run.has_ended(),
-            Self::Skill(_) => false,
+            Self::Steps(_) => false,
         }
     }
 }
 
-/// Returns the variables of a skill's run after a record, and the time of the last event.
+/// Returns the variables of a run whose steps write them after a record, and the time of the last event.
 pub(super) fn until(events: &[(RecordIndex, Event)], last: RecordIndex) -> (Workspace, Option<Timestamp>) {
     let (mut workspace, mut now) = (Workspace::new(), None);
     for (_, event) in events.iter().filter(|(index, _)| *index <= last) {

@@ -18,5 +18,5 @@ pub(crate) use position::Position;
 use session::whole_lines;
 pub(crate) use session::{Session, create};
 pub(crate) use shared_scopes::{SCOPES, SharedScopes, scope_identity};
-pub(crate) use skill_scopes::publish_skill;
+pub(crate) use skill_scopes::{publish_skill, read_shared};
 pub(crate) use spills::spills_of;

@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use hence_canon::{Lenient, Value, canonical_bytes};
-use hence_engine::{MemorySink, Request, Run, RunKind, Sink as _, Variables, VariablesRun, without_defects};
+use hence_engine::{
+    Blobs, MemorySink, Request, ResumeError, Run, RunKind, Sink as _, Variables, VariablesRun,
+    without_defects,
+};
 use hence_journal::RecordIndex;
 use hence_state::Profile;
 use hence_store::{FileStore, NewRun, RunId, RunWriter, Store as _, StoreError};
@@ -13,16 +16,18 @@ use hence_variables::{
     ValueType, Workspace, apply, decide,
 };
 
-use super::loaded::{Loaded, SkillView, until};
+use super::loaded::{Loaded, StepVariables, StepsView, until};
 use super::stored_run::{self, SnapshotUsed};
 use super::{CallerTime, SharedScopes, StoreVariableFiles, linked};
+use crate::clock::SystemClock;
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::hint;
-use crate::kind::StoredSkillRun;
+use crate::kind::{Purpose, StoredSkillRun, StoredSolveRun};
 use crate::sink::{StoreBlobs, StoreSink};
 use crate::target::{Journal, find_run, problem_name};
+use crate::time_log::TimeLog;
 
 /// The longest wait for another process to finish its change. A change takes milliseconds; a process that holds the
 /// lease for longer is stuck or is not changing variables.
@@ -39,10 +44,25 @@ pub(crate) struct Session<'a> {
     pub(crate) root: PathBuf,
     time: CallerTime,
     problem: Lenient,
-    /// The skill that writes the variables; `None` for an interactive run.
-    skill: Option<StoredSkillRun>,
+    /// The run whose steps write the variables; `None` for an interactive run.
+    steps: Option<StepsRun>,
     run: Option<Loaded>,
     snapshot: SnapshotUsed,
+}
+
+/// A run whose steps write its variables.
+enum StepsRun {
+    Skill(Box<StoredSkillRun>),
+    Solve(Box<StoredSolveRun>),
+}
+
+impl StepsRun {
+    fn variables(&self, journal: &[u8], blobs: &dyn Blobs) -> Result<StepVariables, ResumeError> {
+        Ok(match self {
+            Self::Skill(run) => StepVariables::Skill(Box::new(run.variables(journal, blobs)?)),
+            Self::Solve(run) => StepVariables::Solve(Box::new(run.variables(journal, blobs)?)),
+        })
+    }
 }
 
 impl<'a> Session<'a> {
@@ -61,12 +81,13 @@ impl<'a> Session<'a> {
             journal = Journal::of_run(context, id.as_str())?;
         }
         let problem = journal.required_problem()?.clone();
-        let skill = match journal.kind {
-            RunKind::Skill => StoredSkillRun::open(&journal, &[])?,
+        let steps = match journal.kind {
+            RunKind::Skill => StoredSkillRun::open(&journal, &[])?.map(|run| StepsRun::Skill(Box::new(run))),
+            RunKind::Solve => Some(StepsRun::Solve(Box::new(StoredSolveRun::open(&journal, Purpose::Read)?))),
             RunKind::Reason | RunKind::Variables => None,
         };
         let (root, snapshot) = (root.to_owned(), SnapshotUsed::default());
-        let mut session = Self { context, store, id, root, time, problem, skill, run: None, snapshot };
+        let mut session = Self { context, store, id, root, time, problem, steps, run: None, snapshot };
         session.run = Some(session.load()?);
         Ok(session)
     }
@@ -85,14 +106,19 @@ impl<'a> Session<'a> {
     pub(crate) fn moment(&self, others: Option<Timestamp>) -> Result<Timestamp, CliError> {
         match self.loaded()? {
             Loaded::Variables(run) => self.time.not_before(self.context, run.last_moment().max(others)),
-            // The steps of a skill change its variables, by the logical clock of its run.
-            Loaded::Skill(view) => Ok(view.variables.now()),
+            // Steps change the variables, by the logical clock of their run.
+            Loaded::Steps(view) => Ok(view.variables.now()),
         }
     }
 
-    /// Returns whether the steps of a skill write the variables.
-    pub(crate) fn is_driven_by_a_skill(&self) -> bool {
-        self.skill.is_some()
+    /// Returns whether the steps of the run write the variables.
+    pub(crate) fn is_driven_by_steps(&self) -> bool {
+        self.steps.is_some()
+    }
+
+    /// Returns whether the blocks of the recursive loop write the variables.
+    pub(crate) fn is_driven_by_blocks(&self) -> bool {
+        matches!(self.steps, Some(StepsRun::Solve(_)))
     }
 
     /// Returns the variables as last read.
@@ -126,7 +152,7 @@ impl<'a> Session<'a> {
 
     /// Reads the current run.
     fn load(&mut self) -> Result<Loaded, CliError> {
-        let Some(kept) = &self.skill else {
+        let Some(kept) = &self.steps else {
             let (run, used) = stored_run::load(&self.store, &self.id, &self.problem)?;
             self.snapshot = used;
             return Ok(Loaded::Variables(Box::new(run)));
@@ -138,12 +164,12 @@ impl<'a> Session<'a> {
         let head = head.map_err(|error| {
             CliError::of_run(Code::BadRecord, &self.id, error).with_hint(hint::verify(self.id.as_str()))
         })?;
-        Ok(Loaded::Skill(Box::new(SkillView { variables, head })))
+        Ok(Loaded::Steps(Box::new(StepsView { variables, head })))
     }
 
     /// Returns the variables with the whole log of every state, which a snapshot leaves out.
     pub(crate) fn whole_workspace(&self) -> Result<Workspace, CliError> {
-        if let Loaded::Skill(view) = self.loaded()? {
+        if let Loaded::Steps(view) = self.loaded()? {
             return Ok(view.variables.workspace().clone());
         }
         let loaded = VariablesRun::load(&self.journal()?, &self.problem, &StoreBlobs(&self.store));
@@ -152,7 +178,7 @@ impl<'a> Session<'a> {
 
     /// Reads the variables after a record, and the time of the last event there.
     pub(crate) fn workspace_at(&self, last: RecordIndex) -> Result<(Workspace, Timestamp), CliError> {
-        if let Loaded::Skill(view) = self.loaded()? {
+        if let Loaded::Steps(view) = self.loaded()? {
             let (workspace, now) = until(view.variables.events(), last);
             return Ok((workspace, now.unwrap_or(view.variables.now())));
         }
@@ -165,7 +191,7 @@ impl<'a> Session<'a> {
 
     /// Returns every event of the run with its record.
     pub(crate) fn events(&self) -> Result<Vec<(RecordIndex, Event)>, CliError> {
-        if let Loaded::Skill(view) = self.loaded()? {
+        if let Loaded::Steps(view) = self.loaded()? {
             return Ok(view.variables.events().to_vec());
         }
         hence_engine::events(&self.journal()?, &StoreBlobs(&self.store))
@@ -174,7 +200,7 @@ impl<'a> Session<'a> {
 
     /// Returns the bytes of a large value.
     pub(crate) fn large_value(&self, spill: &Spill) -> Result<Vec<u8>, CliError> {
-        if let Loaded::Skill(view) = self.loaded()?
+        if let Loaded::Steps(view) = self.loaded()?
             && let Ok(bytes) = Files::read(&view.variables, &spill.path)
         {
             return Ok(bytes.to_vec());
@@ -185,7 +211,7 @@ impl<'a> Session<'a> {
     /// Reads a stored value, inline or from a file.
     pub(crate) fn value_of(&self, stored: &Stored) -> Result<(Value, ValueType), LoadFault> {
         match &self.run {
-            Some(Loaded::Skill(view)) => stored.load(&view.variables),
+            Some(Loaded::Steps(view)) => stored.load(&view.variables),
             _ => {
                 stored.load(&StoreVariableFiles { store: &self.store, root: &self.root, shared_scopes: None })
             }
@@ -208,8 +234,12 @@ impl<'a> Session<'a> {
 
     /// Performs a call while holding the run's lease. When this returns a reply, the change survives power loss.
     pub(crate) fn call(&mut self, call: &Call) -> Result<Reply, CliError> {
-        if self.skill.is_some() {
-            let message = format!("run {}: the variables of a skill's run are written by its steps", self.id);
+        if self.is_driven_by_steps() {
+            let what = match self.is_driven_by_blocks() {
+                true => "a run of `hence solve` are written by its blocks",
+                false => "a skill's run are written by its steps",
+            };
+            let message = format!("run {}: the variables of {what}", self.id);
             return Err(CliError::new(Code::Driven, message));
         }
         let writer = lease_of(self.context, &self.store, &self.id)?;
@@ -237,7 +267,7 @@ impl<'a> Session<'a> {
         let Some(Loaded::Variables(mut run)) = self.run.take() else {
             return self.loaded().map(|_| Reply::Done);
         };
-        let mut sink = StoreSink::new(&self.store, writer);
+        let (mut sink, _) = StoreSink::measured(&self.store, writer);
         let mut ground = StoreVariableFiles { store: &self.store, root: &self.root, shared_scopes: None };
         // The changes of other runs are recorded before the call is decided.
         let shared = match (call, &shared_scopes) {
@@ -375,10 +405,12 @@ pub(super) fn create_in(
         store.put_blob(blob, hence_store::Durability::Synced)?;
     }
     let attachments = vec![(problem_name(), bytes)];
-    let new = NewRun { id: id.clone(), attachments, lines: sink.journal };
-    store.create(new).map_err(|error| match CliError::from(error) {
+    let journal = sink.journal;
+    let new = NewRun { id: id.clone(), attachments, lines: journal.clone() };
+    let mut writer = store.create(new).map_err(|error| match CliError::from(error) {
         taken if taken.code == Code::Conflict => taken.with_hint(hint::OTHER_ID_FOR_RUN),
         other => other,
     })?;
+    TimeLog::open(&mut *writer, SystemClock::started()).created_whole(&journal);
     Ok((id, run, reply))
 }

@@ -167,7 +167,7 @@ impl ScopeRun {
             return Err("a shared layer is written once per change".into());
         };
         let call = Call::Share { state: self.state, shared: Box::new(shared) };
-        let mut sink = StoreSink::new(store, writer);
+        let (mut sink, _) = StoreSink::measured(store, writer);
         let mut ground = StoreVariableFiles { store, root: std::path::Path::new("."), shared_scopes: None };
         let (mut run, reply) = run.call(&call, now, &mut ground, &mut sink)?;
         stored_run::save(store, &mut *sink.writer, &mut run, &mut self.snapshot);
@@ -217,14 +217,22 @@ pub(super) fn lease_scope(
     state: &State,
     scope: Scope,
     time: CallerTime,
-) -> Result<Option<(RunId, ScopeRun)>, CliError> {
+) -> Result<Option<ScopeRun>, CliError> {
     let Some((_, id)) = ids(state)?.into_iter().find(|(found, _)| *found == scope) else { return Ok(None) };
     if !exists(store, &id)? {
         begin(store, &id, scope, time.not_before(context, None)?)?;
     }
     let writer = lease_of(context, store, &id)?;
-    let keeper = ScopeRun { writer: Some(writer), ..ScopeRun::read(store, scope, &id)? };
-    Ok(Some((id, keeper)))
+    Ok(Some(ScopeRun { writer: Some(writer), ..ScopeRun::read(store, scope, &id)? }))
+}
+
+/// Reads the run of a scope by its id; `None` when nobody wrote to the scope.
+pub(super) fn read_scope(store: &FileStore, id: &str) -> Result<Option<ScopeRun>, CliError> {
+    let id = RunId::new(id).map_err(|error| CliError::from_error(crate::code::Code::Refused, error))?;
+    Ok(match exists(store, &id)? {
+        true => Some(ScopeRun::read(store, Scope::Global, &id)?),
+        false => None,
+    })
 }
 
 /// Returns whether an operation may write to a shared scope, so that its run must exist. A state without a tree of its own

@@ -1,24 +1,65 @@
-//! The writes of a skill's steps to scopes that other runs share.
+//! The scopes that a skill's run shares with others: what it reads when it is made, and what its steps write.
 //!
 //! A step's record is the intent: it is durable before its writes are published. The run of a scope records which record
 //! it took them from, so that publishing again, after a process died in between, changes nothing.
 
 use std::collections::BTreeMap;
 
+use hence_cognition::skill::Skill;
 use hence_journal::RecordIndex;
-use hence_skills::SkillVariables;
+use hence_skills::{SharedInput, SharedInputs, SkillVariables};
 use hence_store::{Durability, FileStore, Store as _};
 use hence_variables::{
     Change, Event, Files as _, Home, Name, PublishedRecord, Scope, Shared, State, Stored, Variable,
 };
 
-use super::shared_scopes::lease_scope;
-use super::{CallerTime, SCOPES, whole_lines};
+use super::shared_scopes::{lease_scope, read_scope};
+use super::{CallerTime, SCOPES, StoreVariableFiles};
 use crate::prelude::*;
-use crate::sink::StoreBlobs;
 
 /// The last value of each variable that a record wrote to a scope; `None` for one it removed.
 type Writes = BTreeMap<(RecordIndex, Scope), BTreeMap<Name, Option<Variable>>>;
+
+/// Reads the variables that a skill declares in shared scopes, as they are now: those of the whole store, and those of a session
+/// if one is given. The run pins them, so that a replay reads the same.
+pub(crate) fn read_shared(
+    context: &Context,
+    skill: &Skill,
+    session: Option<&str>,
+) -> Result<SharedInputs, CliError> {
+    let mut shared = SharedInputs { session: session.map(Into::into), variables: Vec::new() };
+    if !context.folder.join(SCOPES).is_dir() {
+        return Ok(shared);
+    }
+    let scopes = FileStore::open_within(&context.folder, SCOPES)?;
+    let files =
+        StoreVariableFiles { store: &context.store()?, root: std::path::Path::new("."), shared_scopes: None };
+    for (name, scope) in skill.shared_variables() {
+        let id = match (&**scope, session) {
+            ("global", _) => "global".to_owned(),
+            ("session", Some(session)) => format!("session-{session}"),
+            // A session of its own, and the tree of a new run, hold nothing yet.
+            _ => continue,
+        };
+        if shared.variables.iter().any(|known| known.name == *name) {
+            continue;
+        }
+        let Some(keeper) = read_scope(&scopes, &id)? else { continue };
+        let Some(variable) = keeper.layer().and_then(|layer| layer.get(name)).cloned() else { continue };
+        let loaded = variable.stored.load(&files);
+        let (value, value_type) = loaded.map_err(|fault| {
+            CliError::new(Code::Variables, format!("variable {name} of scope {scope}: {fault}"))
+        })?;
+        shared.variables.push(SharedInput {
+            name: name.clone(),
+            scope: scope.clone(),
+            value_type: value_type.as_str().into(),
+            read_only: variable.read_only,
+            value,
+        });
+    }
+    Ok(shared)
+}
 
 /// Publishes what the steps of a run wrote to shared scopes, each record once.
 pub(crate) fn publish_skill(
@@ -49,7 +90,8 @@ pub(crate) fn publish_skill(
 
 fn shared_writes(events: &[(RecordIndex, Event)], is_shared: impl Fn(Scope) -> bool) -> Writes {
     let mut writes = Writes::new();
-    for (record, event) in events {
+    // The header's are what was read from the scopes, not what the run wrote to them.
+    for (record, event) in events.iter().filter(|(record, _)| *record != RecordIndex::HEADER) {
         for change in &event.changes {
             let Some(Home::Scope(scope)) = change.place().map(|place| place.home()) else { continue };
             if !is_shared(scope) {
@@ -75,18 +117,10 @@ fn publish(
     names: &BTreeMap<Name, Option<Variable>>,
     by: &PublishedRecord,
 ) -> Result<(), CliError> {
-    let Some((id, mut keeper)) = lease_scope(context, scopes, state, scope, CallerTime::default())? else {
+    let Some(mut keeper) = lease_scope(context, scopes, state, scope, CallerTime::default())? else {
         return Ok(());
     };
-    let journal = whole_lines(scopes.journal_bytes(&id)?);
-    let recorded = hence_engine::events(&journal, &StoreBlobs(scopes))
-        .map_err(|error| CliError::resume(id.as_str(), error))?;
-    let is_here = |event: &Event| {
-        let published =
-            |change: &Change| matches!(change, Change::Shared(shared) if shared.by.as_ref() == Some(by));
-        event.changes.iter().any(published)
-    };
-    if recorded.iter().any(|(_, event)| is_here(event)) {
+    if keeper.layer().is_some_and(|layer| layer.has_published(by)) {
         return Ok(());
     }
     let now = CallerTime::default().not_before(context, keeper.last_moment())?;

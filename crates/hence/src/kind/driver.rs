@@ -77,6 +77,16 @@ pub(crate) trait Drivable {
         Vec::new()
     }
 
+    /// Returns the exit code of a run that completed.
+    fn exit_of(&self, _: &Self::Report) -> Exit {
+        Exit::Yes
+    }
+
+    /// Returns whether a run that failed has an answer nevertheless, although not the whole one.
+    fn is_partial(&self, _: &Run<'_, Self::Program<'_>>) -> bool {
+        false
+    }
+
     /// Describes a run that ended or waits.
     fn report(
         &self,
@@ -362,8 +372,9 @@ impl RunDriver<'_> {
         let log = match has_log {
             true => {
                 let file = writer.side_log(&calls_name())?;
+                let id = id.clone();
                 CallLog::new(history.unwrap_or_default(), move |line, durability| {
-                    Ok(file.append(line, durability)?)
+                    Ok(file.append(&skills::sealed_calls(&id, line), durability)?)
                 })
             }
             false => CallLog::in_memory(),
@@ -443,8 +454,9 @@ impl RunDriver<'_> {
         let exit = match run.state().status() {
             _ if status == WAITING => Exit::Waiting,
             _ if status == PARTIAL => Exit::Partial,
+            Status::Failed if kind.is_partial(run) => Exit::Partial,
             Status::Failed => Exit::No,
-            _ => Exit::Yes,
+            Status::Pending | Status::Running | Status::Completed => Exit::Yes,
         };
         let (start, cut) = match start {
             Start::Now => ("created", None),
@@ -464,6 +476,7 @@ impl RunDriver<'_> {
             policies: PolicyCounts::of(store, id, kind.projected()),
         };
         let report = kind.report(run, end, &StoreBlobs(store))?;
+        let exit = if exit == Exit::Yes { kind.exit_of(&report) } else { exit };
         match self.copy {
             None => context.print(&report)?,
             Some("-") => {

@@ -3,29 +3,9 @@
 use std::sync::Arc;
 
 use hence_canon::{Value, meant};
+use hence_state::Settings;
 
 use crate::prelude::*;
-
-/// The settings that are read.
-const SETTINGS: [&str; 17] = [
-    "bindings",
-    "capabilities",
-    "evidence_batch",
-    "evidence_required",
-    "limits",
-    "loop",
-    "max_steps",
-    "model_name",
-    "model_profile",
-    "model_provider",
-    "orchestration_framework",
-    "origin",
-    "parent",
-    "policies",
-    "policy_profile",
-    "structured_generation",
-    "verification_paths",
-];
 
 /// The length up to which a name is not taken for a misspelt one.
 const SHORT_CHARACTERS_MAX: usize = 4;
@@ -34,10 +14,10 @@ const SHORT_CHARACTERS_MAX: usize = 4;
 pub(crate) fn misspelt_settings(problem: &Value) -> Vec<(Arc<str>, String)> {
     let settings = problem.get("settings").and_then(Value::as_object);
     let keys = settings.into_iter().flat_map(|settings| settings.keys());
-    keys.filter(|key| !SETTINGS.contains(&&***key) && &***key != "skill")
+    keys.filter(|key| !Settings::KEYS.contains(&&***key))
         .filter_map(|key| {
             // A shorter name is rather somebody's own than a slip.
-            let known = meant(key, SETTINGS).filter(|_| key.chars().count() > SHORT_CHARACTERS_MAX)?;
+            let known = meant(key, Settings::KEYS).filter(|_| key.chars().count() > SHORT_CHARACTERS_MAX)?;
             Some((key.clone(), format!("there is no such setting; did you mean `{known}`?")))
         })
         .collect()

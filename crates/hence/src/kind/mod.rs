@@ -4,17 +4,23 @@ mod conflict;
 mod driver;
 mod fork;
 mod misspelt;
+mod model;
 mod new_id;
+mod pinned_problem;
 mod reason;
+mod reason_report;
 mod skill;
 mod skill_report;
+mod solve;
+mod solve_report;
 mod variables;
 
+use hence_canon::{Canonical, Value, parse};
 use hence_capabilities::Library;
 use hence_engine::{Blobs, Evidence, NoBlobs, Replay, ResumeError, RunKind};
 use hence_journal::verify::{Level, Report};
 use hence_projection::Program;
-use hence_skills::Host as _;
+use hence_skills::{Host as _, Pinned};
 use hence_store::FileStore;
 
 use crate::args::position::{CheckpointArgs, RollbackArgs};
@@ -23,16 +29,19 @@ use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::hint;
 use crate::sink::StoreBlobs;
-use crate::target::Journal;
+use crate::target::{Journal, PROBLEM};
 use crate::usage::UsageReport;
+use crate::{bound, hint, skills};
 
 pub(crate) use driver::{Drivable, DriveOptions, RunDriver, RunEnd};
 pub(crate) use misspelt::misspelt_settings;
-pub(crate) use reason::{RunReport, start as start_reason};
+pub(crate) use reason::start as start_reason;
+pub(crate) use reason_report::RunReport;
 pub(crate) use skill::{StoredSkillRun, start as start_skill};
 pub(crate) use skill_report::SkillRunReport;
+pub(crate) use solve::{StoredSolveRun, start as start_solve};
+pub(crate) use solve_report::SolveReport;
 
 /// A run of one kind, opened from its journal, with everything that commands ask of it.
 pub(crate) trait OpenRun {
@@ -173,8 +182,31 @@ pub(crate) fn open(
             None => Box::new(reason::ReasonRun::open(journal, files, purpose)?),
         },
         RunKind::Variables => Box::new(variables::VariablesProblem),
+        RunKind::Solve => Box::new(StoredSolveRun::open(journal, purpose)?),
         RunKind::Reason => Box::new(reason::ReasonRun::open(journal, files, purpose)?),
     })
+}
+
+/// Returns which document next to a journal is not the one that the run pins. A journal that was copied without its
+/// documents can still be read, but not a stored run be verified.
+pub(crate) fn document_defect(journal: &Journal, problem: &Value) -> Option<String> {
+    // What an altered problem pins says nothing about the other documents.
+    if journal.pins_other_problem(problem) {
+        return Some(format!("{PROBLEM} is not the problem of this journal"));
+    }
+    match journal.kind {
+        RunKind::Reason if bound::binds(problem) => {
+            let pinned = bound::pinned_capabilities(problem);
+            skills::library_pinned(journal, &[], pinned).err().map(|error| error.message)
+        }
+        RunKind::Skill => {
+            let pinned = Pinned::of_value(problem)?.digest;
+            let found = parse(journal.skill.as_deref()?).ok()?;
+            let is_other = Canonical::of(&found).digest() != pinned;
+            is_other.then(|| format!("{} is not the skill that the problem pins", skills::SKILL))
+        }
+        RunKind::Reason | RunKind::Variables | RunKind::Solve => None,
+    }
 }
 
 /// Calls `with` with the source of a journal's blobs.

@@ -2,23 +2,25 @@
 
 use std::sync::Arc;
 
-use hence_canon::{Canonical, Digest, Lenient, Object, Value};
+use hence_canon::{Canonical, Value};
 use hence_capabilities::Library;
-use hence_cognition::budget::{Limits, Usage};
+use hence_cognition::budget::Usage;
 use hence_engine::{
     Blobs, Driven, Engine, Event, Evidence, MemorySink, Plan, Reason, Replay, Request, ResumeError, Run,
-    RunError, Sink, resolve,
+    RunError, Sink,
 };
 use hence_journal::verify::{Level, Report};
 use hence_projection::Program;
-use hence_skills::{CallHistory, LIMITS_KEY, Links, Origin, is_same_result};
-use hence_state::{ProblemSpec, Profile, ProfileName, StepResult};
+use hence_skills::{CallHistory, Links, Origin, is_same_result};
+use hence_state::{ProblemSpec, Profile, StepResult};
 use hence_store::{AttachmentName, FileStore, RunId};
 
 use super::driver::Calls;
 use super::fork;
 use super::misspelt;
 use super::new_id::NewId;
+use super::pinned_problem::{Prepared, prepare};
+use super::reason_report::RunReport;
 use super::{Drivable, DriveOptions, OpenRun, Purpose, RunDriver, RunEnd, with_blobs};
 use crate::args::RunArgs;
 use crate::args::position::{CheckpointArgs, RollbackArgs};
@@ -44,12 +46,17 @@ struct PlannedRun {
     plan: Plan,
 }
 
+/// Returns the profile of a new run: of the strict ones, always the newest.
+pub(super) fn profile_of(args: &RunArgs) -> Profile {
+    if args.profile.is_strict() { Profile::STRICT_2 } else { Profile::named(args.profile) }
+}
+
 /// Starts a run of the problem in `bytes`.
 pub(crate) fn start(context: &Context, args: &RunArgs, bytes: Vec<u8>) -> Result<Exit, CliError> {
     skills::refuse_options(args)?;
-    let (name, profile) = (input::shown_name(&args.problem), Profile::named(args.profile));
+    let (name, profile) = (input::shown_name(&args.problem), profile_of(args));
     let document = input::parse_problem(&args.problem, &bytes, &profile)?;
-    if args.profile == ProfileName::Strict {
+    if args.profile.is_strict() {
         misspelt::refuse(name, &document.value)?;
     }
     let policies = guard::read_policies(&args.policies)?;
@@ -85,116 +92,6 @@ pub(crate) fn start(context: &Context, args: &RunArgs, bytes: Vec<u8>) -> Result
     }
 }
 
-/// A problem with everything it pins, and the documents that are stored next to its journal.
-struct Prepared {
-    document: Lenient,
-    callees: Option<Arc<BoundCallees>>,
-    attachments: Vec<(AttachmentName, Vec<u8>)>,
-}
-
-/// Pins the policies and capabilities that the command line names into the settings of a problem.
-fn prepare(
-    args: &RunArgs,
-    name: &str,
-    document: Lenient,
-    bytes: Vec<u8>,
-    policies: Option<&Value>,
-) -> Result<Prepared, CliError> {
-    let is_strict = args.profile == ProfileName::Strict;
-    if !args.limits.limits().is_empty() && !is_strict {
-        return Err(CliError::new(Code::Refused, "limits apply in the strict profile only"));
-    }
-    if policies.is_some() && !is_strict {
-        return Err(CliError::new(Code::Refused, "policies apply in the strict profile only"));
-    }
-    let (mut document, mut bytes) = (document, bytes);
-    if is_strict {
-        let pinned = pin_policies(name, &document.value, policies)?;
-        let pinned = pin_limits(name, &pinned, &args.limits.limits())?;
-        if pinned != document.value {
-            bytes = hence_canon::pretty(&pinned).into_bytes();
-            document.value = pinned;
-        }
-    }
-    let files = &args.skill.capabilities.capabilities;
-    if !bound::binds(&document.value) {
-        if !files.is_empty() {
-            let message = format!("{name} binds no step to a capability, so it can call none");
-            let advice = hint::BIND_OR_LEAVE_CAPABILITIES_OUT;
-            return Err(CliError::new(Code::Refused, message).with_hint(advice));
-        }
-        return Ok(Prepared { document, callees: None, attachments: vec![(problem_name(), bytes)] });
-    }
-    if !is_strict {
-        let message = format!("{name} binds steps to capabilities, which the compat profile does not know");
-        return Err(CliError::new(Code::Refused, message).with_hint(hint::STRICT_PROFILE));
-    }
-    let mut attachments = Vec::new();
-    let library = if files.is_empty() {
-        Library::built_in()
-    } else {
-        let declared = skills::read_capabilities(files)?;
-        document.value = pin_capabilities(name, &document.value, declared.canonical().digest())?;
-        bytes = Canonical::of(&document.value).bytes().to_vec();
-        attachments.push((skills::capabilities_name(), skills::capabilities_attachment(&declared)));
-        Library::with(declared)
-    };
-    attachments.insert(0, (problem_name(), bytes));
-    Ok(Prepared { document, callees: Some(Arc::new(BoundCallees::new(library))), attachments })
-}
-
-/// Returns the problem with the given policies pinned. A problem that already pins policies must pin these.
-fn pin_policies(name: &str, problem: &Value, policies: Option<&Value>) -> Result<Value, CliError> {
-    let pin = problem.get("settings").and_then(|settings| settings.get("policies"));
-    let pinned = pin.and_then(|pin| pin.get("sha256")?.as_str()?.parse::<Digest>().ok());
-    let given = policies.map(|policies| Canonical::of(policies).digest());
-    match (pinned, given) {
-        (None, None) => Ok(problem.clone()),
-        (Some(pinned), Some(given)) if pinned == given => Ok(problem.clone()),
-        (Some(pinned), given) => {
-            let found = given.map_or("none".to_owned(), |given| given.short().to_string());
-            let message = format!("{name}: the problem pins policies {}, given are {found}", pinned.short());
-            Err(CliError::new(Code::Gate, message).with_hint(hint::NAME_PINNED_POLICIES))
-        }
-        (None, Some(given)) => Ok(with_pin(problem, "policies", given)),
-    }
-}
-
-/// Returns the problem with the given capabilities pinned. A problem that already pins capabilities must pin these.
-fn pin_capabilities(name: &str, problem: &Value, given: Digest) -> Result<Value, CliError> {
-    let pin = problem.get("settings").and_then(|settings| settings.get("capabilities"));
-    match bound::pinned_capabilities(problem) {
-        Some(pinned) if pinned == given => Ok(problem.clone()),
-        Some(pinned) => {
-            let message =
-                format!("{name} pins capabilities {}, the files given say {}", pinned.short(), given.short());
-            Err(CliError::new(Code::OtherCapabilities, message))
-        }
-        // Decoding the problem reports a malformed pin.
-        None if pin.is_some_and(|pin| !pin.is_null()) => Ok(problem.clone()),
-        None => Ok(with_pin(problem, "capabilities", given)),
-    }
-}
-
-/// Returns the problem with limits next to those that it states itself.
-fn pin_limits(name: &str, problem: &Value, given: &Limits) -> Result<Value, CliError> {
-    let own = usage::limits_of(problem)
-        .map_err(|message| CliError::new(Code::Refused, format!("{name} is refused: {message}")))?;
-    if given.is_empty() {
-        return Ok(problem.clone());
-    }
-    let Some(object) = problem.as_object() else { return Ok(problem.clone()) };
-    let settings = object.get("settings").and_then(Value::as_object).cloned().unwrap_or_default();
-    Ok(object.with("settings", settings.with(LIMITS_KEY, own.and(given).value())).into())
-}
-
-fn with_pin(problem: &Value, member: &str, digest: Digest) -> Value {
-    let Some(object) = problem.as_object() else { return problem.clone() };
-    let settings = object.get("settings").and_then(Value::as_object).cloned().unwrap_or_default();
-    let pin = Object::from_iter([("sha256", Value::from(digest))]);
-    object.with("settings", settings.with(member, pin)).into()
-}
-
 fn engine_with(callees: Option<&Arc<BoundCallees>>) -> Engine {
     match callees {
         Some(callees) => Engine::new().with_callees(callees.clone()),
@@ -205,6 +102,13 @@ fn engine_with(callees: Option<&Arc<BoundCallees>>) -> Engine {
 impl ReasonRun {
     pub(super) fn open(journal: &Journal, files: &[String], purpose: Purpose) -> Result<Self, CliError> {
         let problem = journal.parsed_problem()?.map(|document| &document.value);
+        let callees = |library: Library| {
+            let callees = match purpose {
+                Purpose::Read => BoundCallees::to_read(library),
+                Purpose::Execute | Purpose::Resume(_) => BoundCallees::new(library),
+            };
+            Some(Arc::new(callees))
+        };
         let Some(problem) = problem.filter(|problem| bound::binds(problem)) else {
             if !files.is_empty() {
                 let message = format!("run {} was made without declared capabilities", journal.name);
@@ -212,7 +116,9 @@ impl ReasonRun {
                     CliError::new(Code::OtherCapabilities, message).with_hint(hint::LEAVE_CAPABILITIES_OUT)
                 );
             }
-            return Ok(Self { engine: Engine::new(), callees: None });
+            // Methods of tasks may compute built-in functions.
+            let callees = callees(Library::built_in());
+            return Ok(Self { engine: engine_with(callees.as_ref()), callees });
         };
         let library = match skills::library_pinned(journal, files, bound::pinned_capabilities(problem)) {
             Ok(library) => library,
@@ -224,7 +130,7 @@ impl ReasonRun {
             imported.check(journal, &library)?;
         }
         let library = if purpose == Purpose::Execute { library.with_declared_replayed() } else { library };
-        let callees = Some(Arc::new(BoundCallees::new(library)));
+        let callees = callees(library);
         Ok(Self { engine: engine_with(callees.as_ref()), callees })
     }
 
@@ -337,7 +243,8 @@ impl OpenRun for ReasonRun {
         let limits = args.limits.limits();
         let problem = fork::forked_problem(journal, &link, Some(new.as_str()), &limits)?;
         let said = format!("run {new} retries {} at {}", journal.name, failed.result.step());
-        self.create_shared(context, journal, &point, problem, vec![(skills::calls_name(), lines)], &said)
+        let log = (skills::calls_name(), skills::sealed_calls(&new, &lines));
+        self.create_shared(context, journal, &point, problem, vec![log], &said)
     }
 
     fn blame(&self, context: &Context, journal: &Journal, args: &BlameArgs) -> Result<Exit, CliError> {
@@ -371,7 +278,7 @@ impl ReasonRun {
     /// Returns the call that acts which a recorded bound step made.
     fn acting(&self, journal: &Journal, result: &StepResult) -> Vec<ActingCalls> {
         let problem = journal.parsed_problem().ok().flatten();
-        let spec = problem.and_then(|problem| ProblemSpec::decode(&problem.value, &Profile::STRICT).ok());
+        let spec = problem.and_then(|problem| ProblemSpec::decode(&problem.value, &journal.profile()).ok());
         let Some((spec, callees)) = spec.zip(self.callees.as_ref()) else { return Vec::new() };
         let bindings = spec.settings().bindings.iter().filter(|binding| binding.step == *result.step());
         let acting = bindings.filter(|binding| callees.acts(&binding.capability));
@@ -390,7 +297,8 @@ impl ReasonRun {
         said: &str,
     ) -> Result<Exit, CliError> {
         let fork::ForkedProblem { id, document } = problem;
-        let request = Request::new(document.clone(), Profile::STRICT);
+        // A fork follows the rules of its origin.
+        let request = Request::new(document.clone(), journal.profile());
         let plan = self
             .engine
             .plan(&request)
@@ -518,25 +426,11 @@ impl Drivable for PlannedRun {
     }
 
     fn report(&self, run: &Run<'_, Reason>, end: RunEnd, blobs: &dyn Blobs) -> Result<RunReport, CliError> {
-        let state = run.state();
-        let newest = |key: &str| {
-            let newest = state.artifacts().newest(key);
-            newest.map(|value| resolve(value, blobs)).transpose()
-        };
-        let verification = newest("verification")?;
-        let errors = state.errors().iter().map(|error| RunErrorReport {
-            code: error.code.to_string(),
-            message: error.message.to_string(),
-            step: error.step.as_ref().map(ToString::to_string),
-        });
-        Ok(RunReport {
-            run: end.run.clone(),
-            status: end.status.clone(),
-            answer: newest("synthesis")?.map(Data),
-            verification: verification.and_then(|value| value.get("status")?.as_str().map(str::to_owned)),
-            errors: errors.collect(),
-            end,
-        })
+        RunReport::of(run.state(), end, blobs)
+    }
+
+    fn exit_of(&self, report: &RunReport) -> Exit {
+        report.exit()
     }
 }
 
@@ -555,48 +449,5 @@ fn line(event: &Event) -> String {
             Some(index) => format!("{:>5}  completed", index.get()),
             None => "       completed".to_owned(),
         },
-    }
-}
-
-/// The end of a run.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct RunReport {
-    /// The run's id.
-    run: String,
-    /// `completed`, `failed` or `waiting`.
-    status: String,
-    /// The synthesis, when there is one.
-    answer: Option<Data>,
-    /// The status of the step Verify: `passed`, `failed`, or nothing.
-    verification: Option<String>,
-    /// The errors of the run, in order.
-    errors: Vec<RunErrorReport>,
-    #[serde(flatten)]
-    end: RunEnd,
-}
-
-/// An error of the run's record.
-#[derive(Serialize, JsonSchema)]
-struct RunErrorReport {
-    code: String,
-    message: String,
-    step: Option<String>,
-}
-
-impl Text for RunReport {
-    fn text(&self) -> String {
-        let mut rows = Vec::new();
-        if let Some(answer) = &self.answer {
-            let text = answer.0.get("summary").and_then(Value::as_str).map(str::to_owned);
-            rows.push(("answer", escape(&text.unwrap_or_else(|| answer.0.to_string()))));
-        }
-        if let Some(verification) = &self.verification {
-            rows.push(("verification", escape(verification)));
-        }
-        for error in &self.errors {
-            rows.push(("error", escape(&format!("{}: {}", error.code, error.message))));
-        }
-        rows.extend(self.end.rows());
-        pairs(&rows)
     }
 }

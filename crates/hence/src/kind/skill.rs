@@ -9,15 +9,14 @@ use hence_capabilities::Library;
 use hence_cognition::capability::TrustLevel;
 use hence_cognition::run::{Prepared, describe_failures};
 use hence_cognition::schedule::FailureMode;
-use hence_cognition::skill::{Flow, Skill, Step, Uses};
 use hence_engine::{Blobs, Driven, Evidence, Meter, Replay, ResumeError, Run, RunError, Sink, replay};
 use hence_journal::verify::{Level, Report};
 use hence_projection::Program;
 use hence_skills::{
-    Driver, LinkedRuns, Links, NewSkillRun, Pinned, SkillJournal, SkillProgram, SkillRun, SkillVariables,
-    acting_gates, may_act, reaches_out, recorded_usage,
+    Driver, LinkedRuns, Links, NewSkillRun, Pinned, SharedInputs, SkillJournal, SkillProgram, SkillRun,
+    SkillVariables, reaches_out, recorded_usage,
 };
-use hence_state::{ProblemSpec, Profile, ProfileName, StepResult, Timestamp};
+use hence_state::{ProblemSpec, Profile, StepResult, Timestamp};
 use hence_store::{AttachmentName, FileStore, RunId, Store};
 
 use super::driver::Calls;
@@ -27,7 +26,7 @@ use super::{Drivable, DriveOptions, OpenRun, RunDriver, RunEnd, whole_records, w
 use crate::args::RunArgs;
 use crate::args::position::{CheckpointArgs, RollbackArgs};
 use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs, RetryArgs};
-use crate::interactive::publish_skill;
+use crate::interactive::{publish_skill, read_shared};
 use crate::interrupt::Interrupt;
 use crate::prelude::*;
 use crate::sink::{StoreBlobs, StoreExchanges};
@@ -53,8 +52,12 @@ pub(crate) struct StoredSkillRun {
 
 /// Starts a run of the skill in `bytes`.
 pub(crate) fn start(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exit, CliError> {
-    if args.profile != ProfileName::Strict || args.engine_version.is_some() {
+    if !args.profile.is_strict() || args.engine_version.is_some() {
         return Err(CliError::new(Code::Refused, "a skill runs in the strict profile of this engine"));
+    }
+    if args.model.is_some() {
+        let message = "--model is for problems; a skill names its models in a capabilities file";
+        return Err(CliError::new(Code::Refused, message).with_hint(hint::LEAVE_IT_OUT));
     }
     let nested = NestedSkills::read(&args.problem, bytes, &args.skill.nested)?;
     let mut library =
@@ -62,16 +65,6 @@ pub(crate) fn start(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<E
     nested.check(&library)?;
     let (prepared, source) = SkillDocument::read(&args.problem, bytes, &library)?.runnable(&library)?;
     let policies = guard::read_policies_of_skill(&args.problem, &prepared.skill().policies, &args.policies)?;
-    if guard::blocks(policies.as_ref()) {
-        let unjudged = unjudged_calls(prepared.skill(), &library);
-        if !unjudged.is_empty() && !args.skill.allow_unjudged_nested {
-            let message = "policies that block judge a step, not the calls inside the skill it nests";
-            return Err(CliError::new(Code::Refused, message)
-                .with_findings(unjudged)
-                .with_hint(hint::UNJUDGED_NESTED));
-        }
-        unjudged.iter().for_each(|unjudged| context.say(unjudged));
-    }
     let inputs =
         secrets::take(&mut library, prepared.skill(), skills::inputs(&args.skill, prepared.skill())?)?;
     let frame = skills::frame(&args.skill)?.map(|frame| library.redactor().object(&frame));
@@ -109,7 +102,13 @@ pub(crate) fn start(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<E
                 None => crate::clock::now()?,
             },
         };
-        let asked = NewSkillRun { id: id.as_str().to_owned(), created_at, ..asked.clone() };
+        // What a stored run read is used again: meanwhile others may have written to the scopes.
+        let shared = match stored_shared(&store, &id).filter(|_| new_id.is_given()) {
+            Some(stored) => stored,
+            None => read_shared(context, run.prepared.skill(), args.skill.session.as_deref())?,
+        };
+        let links = Links { shared, ..asked.links.clone() };
+        let asked = NewSkillRun { id: id.as_str().to_owned(), created_at, links, ..asked.clone() };
         run.problem = Arc::new(problem_of(args, &asked, &run.prepared, &run.source)?);
         let attachments = run.attachments(run.problem.canonical().value());
         let options = DriveOptions { amended: None, deadline: args.skill.deadline.deadline, limits: None };
@@ -135,46 +134,16 @@ fn problem_of(
         .map_err(|findings| CliError::refused(crate::input::shown_name(&args.problem), &findings))
 }
 
+fn stored_shared(store: &FileStore, id: &RunId) -> Option<SharedInputs> {
+    let bytes = store.attachment(id, &problem_name()).ok()?;
+    Some(Pinned::of_value(&parse(&bytes).ok()?)?.links.shared)
+}
+
 fn stored_time(store: &FileStore, id: &RunId) -> Option<Timestamp> {
     let bytes = store.attachment(id, &problem_name()).ok()?;
     let problem = parse(&bytes).ok()?;
     Pinned::of_value(&problem)?;
     Timestamp::parse(problem.get("created_at")?.as_str()?).ok()
-}
-
-/// Describes the steps that nest skills with effects or have gates that act. Policies judge the step and not those calls,
-/// so a deed that they exist to stop could hide there.
-fn unjudged_calls(skill: &Skill, library: &Library) -> Vec<String> {
-    let mut found = Vec::new();
-    for step in &skill.steps {
-        for uses in callees(step) {
-            match uses {
-                Uses::Skill(_) if may_act(step, library) => found.push(format!(
-                    "step {} calls {uses}: policies judge the step, not the calls inside {uses}",
-                    step.id
-                )),
-                Uses::Skill(_) => {}
-                Uses::Capability(id) => found.extend(acting_gates(id, library).into_iter().map(|gate| {
-                    format!(
-                        "step {} has the gate {gate}, which acts: policies judge the step, not its gates",
-                        step.id
-                    )
-                })),
-            }
-        }
-    }
-    found
-}
-
-/// Returns everything a step may call.
-fn callees(step: &Step) -> impl Iterator<Item = &Uses> {
-    let router = step.control.router.iter();
-    let cases = router.flat_map(|router| router.cases.iter().map(|(_, uses)| uses).chain(&router.default));
-    let branches = match &step.control.flow {
-        Flow::Scatter(scatter) => scatter.branches.as_slice(),
-        _ => &[],
-    };
-    [&step.uses].into_iter().chain(cases).chain(branches)
 }
 
 impl StoredSkillRun {
@@ -383,9 +352,8 @@ impl Drivable for StoredSkillRun {
 
     fn follow_up(&self, driver: &RunDriver<'_>, run: &Run<'_, SkillProgram<'_>>) -> Result<(), CliError> {
         // Only a run that was made in this store publishes: a record that came from elsewhere is data.
-        let attachments = driver.store.attachments(driver.id)?;
-        let is_foreign = attachments.iter().any(|name| name.as_str() == crate::bundle::IMPORTED);
-        match run.program().variables().filter(|_| !is_foreign) {
+        let is_own = driver.store.was_made_here(driver.id)?;
+        match run.program().variables().filter(|_| is_own) {
             Some(variables) => publish_skill(driver.context, driver.store, driver.id.as_str(), variables),
             None => Ok(()),
         }

@@ -1,6 +1,6 @@
 //! `hence answer`: logs a person's answer to the question a run waits for; with `--resume` the run then continues.
 
-use hence_canon::{Object, Value, parse};
+use hence_canon::{Object, Value, did_you_mean, parse};
 use hence_capabilities::{HUMAN_ASK, Library, check_answer};
 use hence_cognition::approval::Stance;
 use hence_cognition::capability::{Registry as _, breach};
@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{calls, library_pinned};
+use crate::address::Address;
 use crate::args::skill::AnswerArgs;
 use crate::clock::{self, SystemClock};
 use crate::code::Code;
@@ -19,7 +20,7 @@ use crate::data::Data;
 use crate::error::CliError;
 use crate::escape::escape;
 use crate::exit::Exit;
-use crate::kind::{self, DriveOptions, Purpose, StoredSkillRun};
+use crate::kind::{self, DriveOptions, Imported, Purpose, StoredSkillRun};
 use crate::report::{Text, pairs};
 use crate::target::Journal;
 use crate::time_log::TimeLog;
@@ -67,12 +68,71 @@ fn library_of(journal: &Journal) -> Result<Library, CliError> {
     }
 }
 
-/// Reads an answer, checks it against its question and logs it.
+/// The words of an answer, as a person gave them.
+pub(crate) enum Words {
+    /// A value: JSON, a text, or `@` and the name of a file.
+    Value(String),
+    /// The output of an undecided call that happened: JSON, or `@` and the name of a file.
+    Done(String),
+    /// An undecided call is to be made again.
+    Retry,
+    /// An undecided call counts as failed.
+    Fail,
+}
+
+/// An answer to the question of a run.
+pub(crate) struct GivenAnswer<'a> {
+    /// The run.
+    pub(crate) run: &'a str,
+    /// The step that waits, or the key of one of its calls.
+    pub(crate) step: &'a str,
+    /// The answer.
+    pub(crate) words: Words,
+    /// The person who answers.
+    pub(crate) by: Option<&'a str>,
+    /// Whether an imported run may read the secrets that its record names.
+    pub(crate) imported: Imported,
+}
+
+impl<'a> GivenAnswer<'a> {
+    fn of(args: &'a AnswerArgs, run: &'a str, step: &'a str) -> Self {
+        let words = match (&args.done, args.retry, args.fail) {
+            (_, true, _) => Words::Retry,
+            (_, _, true) => Words::Fail,
+            (Some(output), ..) => Words::Done(output.clone()),
+            _ => Words::Value(args.value.clone().unwrap_or_default()),
+        };
+        let (by, imported) = (args.by.as_deref(), args.imported.imported());
+        GivenAnswer { run, step, words, by, imported }
+    }
+}
+
+/// Reads an answer, checks it against its question and logs it; with `--resume` the run then continues.
 pub(crate) fn answer(context: &Context, args: &AnswerArgs) -> Result<Exit, CliError> {
-    let journal = Journal::of_run(context, &args.run)?;
+    let address = Address::find(context, &args.run)?;
+    let step = address.required(&args.step)?;
+    let given = GivenAnswer::of(args, &address.run, &step);
+    let (journal, report) = record_answer(context, &given)?;
+    if args.resume {
+        let run = kind::open(&journal, &[], Purpose::Resume(args.imported.imported()))?;
+        return run.resume(context, &journal, DriveOptions::default());
+    }
+    context.print(&report)?;
+    Ok(Exit::Yes)
+}
+
+/// Checks an answer against its question and logs it.
+///
+/// # Errors
+/// [`CliError`] when nothing waits for it, it does not fit, or it cannot be stored. Nothing is logged then.
+pub(crate) fn record_answer(
+    context: &Context,
+    args: &GivenAnswer<'_>,
+) -> Result<(Journal, AnswerReport), CliError> {
+    let journal = Journal::of_run(context, args.run)?;
     let library = &library_of(&journal)?;
     // The answer is searched for secrets, which would be read from where the record says.
-    args.imported.imported().check(&journal, library)?;
+    args.imported.check(&journal, library)?;
     let store = context.store()?;
     let id = crate::target::find_run(&store, &journal.name)?;
     // The lease makes answers exclusive: of two processes the second finds the answer of the first.
@@ -81,16 +141,16 @@ pub(crate) fn answer(context: &Context, args: &AnswerArgs) -> Result<Exit, CliEr
         context.say(format_args!("run {id}: {cut}"));
     }
     let history = calls::history(&store, &id)?.unwrap_or_default();
-    let call = asked(context, id.as_str(), &history, &args.step)?;
+    let call = asked(context, id.as_str(), &history, args.step)?;
     // A person may type a secret into an answer; it must not reach the record.
     let redactor = library.redactor();
-    let answer = match read(args, library, &history, &call)? {
+    let answer = match read(&args.words, library, &history, &call)? {
         Answer::Value(value) => Answer::Value(redactor.value(&value)),
         Answer::Done(output) => Answer::Done(redactor.object(&output)),
         decision @ (Answer::Retry | Answer::Fail) => decision,
     };
     history.check(&call.key, &answer).map_err(|error| refused(id.as_str(), error))?;
-    let by = args.by.as_deref().map(Into::into);
+    let by = args.by.map(Into::into);
     let report = AnswerReport {
         run: id.as_str().to_owned(),
         step: call.step.to_string(),
@@ -107,22 +167,20 @@ pub(crate) fn answer(context: &Context, args: &AnswerArgs) -> Result<Exit, CliEr
             }
             _ => None,
         },
-        by: args.by.clone(),
+        by: args.by.map(str::to_owned),
         next: hint::command(context, &["resume", id.as_str()]),
     };
     let file = opened.writer.side_log(&calls::calls_name())?;
-    let log = CallLog::new(history, move |line, durability| Ok(file.append(line, durability)?));
+    let sealing = id.clone();
+    let log = CallLog::new(history, move |line, durability| {
+        Ok(file.append(&calls::sealed(&sealing, line), durability)?)
+    });
     let entry = Entry::Answer { key: call.key.clone(), answer, by };
     log.note(entry, Durability::Synced)
         .map_err(|error| CliError::new(Code::Disk, format!("the answer could not be stored: {error}")))?;
     note_answer(&mut *opened.writer, &call);
     drop((log, opened));
-    if args.resume {
-        let run = kind::open(&journal, &[], Purpose::Resume(args.imported.imported()))?;
-        return run.resume(context, &journal, DriveOptions::default());
-    }
-    context.print(&report)?;
-    Ok(Exit::Yes)
+    Ok((journal, report))
 }
 
 /// Notes when the answer came. An answer is stored even if its time cannot be.
@@ -144,9 +202,10 @@ fn asked(context: &Context, run: &str, history: &CallHistory, place: &str) -> Re
     match open.as_slice() {
         [call] => Ok((*call).clone()),
         [] if meant.is_empty() => {
-            let message = format!("run {run}: nothing waits for an answer at {place}");
-            let waiting = history.calls().filter(|(_, status)| is_open(status));
-            let waiting = waiting.map(|(call, _)| format!("waiting: {} ({})", call.step, call.key));
+            let open = || history.calls().filter(|(_, status)| is_open(status)).map(|(call, _)| call);
+            let meant = did_you_mean(place, open().map(|call| &*call.step));
+            let message = format!("run {run}: nothing waits for an answer at {place}{meant}");
+            let waiting = open().map(|call| format!("waiting: {} ({})", call.step, call.key));
             let hint = hint::why_waiting(context, run);
             Err(CliError::new(Code::NotAsked, message).with_hint(hint).with_findings(waiting))
         }
@@ -161,34 +220,18 @@ fn asked(context: &Context, run: &str, history: &CallHistory, place: &str) -> Re
 
 /// Reads the answer and checks it against the question.
 fn read(
-    args: &AnswerArgs,
+    words: &Words,
     library: &Library,
     history: &CallHistory,
     call: &CallName,
 ) -> Result<Answer, CliError> {
-    if args.retry {
-        return Ok(Answer::Retry);
-    }
-    if args.fail {
-        return Ok(Answer::Fail);
-    }
-    if let Some(output) = &args.done {
-        let (name, bytes) = given("--done", output)?;
-        let output = match parse(&bytes).map_err(|error| CliError::not_json(&name, error))? {
-            Value::Object(output) => output,
-            other => {
-                let message = format!(
-                    "{name}: expected an object, what `{}` gave, found {}",
-                    call.capability,
-                    other.kind()
-                );
-                return Err(CliError::new(Code::Answer, message));
-            }
-        };
-        check_output(library, call, &output)?;
-        return Ok(Answer::Done(output));
-    }
-    let (name, bytes) = given("--value", args.value.as_deref().unwrap_or_default())?;
+    let value = match words {
+        Words::Retry => return Ok(Answer::Retry),
+        Words::Fail => return Ok(Answer::Fail),
+        Words::Done(output) => return read_output(output, library, call),
+        Words::Value(value) => value,
+    };
+    let (name, bytes) = given("--value", value)?;
     let question = match history.status(&call.key) {
         Some(CallStatus::Asked(Question { input, .. })) => input.clone(),
         _ => Value::Null,
@@ -197,25 +240,57 @@ fn read(
         HUMAN_ASK => check_answer(&question, value),
         _ => Ok(()),
     };
-    let parsed = parse(&bytes).map_err(|error| CliError::not_json(&name, error));
     let text = std::str::from_utf8(&bytes).ok().map(|text| text.trim_end_matches('\n'));
-    // What begins like JSON and is none is probably a slip, not a text.
+    let mut readings: Vec<Value> = Vec::new();
+    let parsed = parse(&bytes).map_err(|error| CliError::not_json(&name, error));
+    readings.extend(parsed.as_ref().ok().cloned());
+    readings.extend(text.and_then(yes_or_no).filter(|_| kind_of_answer(&question) == Some("boolean")));
+    // What begins like JSON and is none is probably a slip, not a text, unless the question asks for a text.
     let is_text = |text: &str| {
-        question.get("type").and_then(Value::as_str) == Some("string")
-            || !text.trim_start().starts_with(['{', '[', '"'])
+        kind_of_answer(&question) == Some("string") || !text.trim_start().starts_with(['{', '[', '"'])
     };
-    let plain = text.filter(|text| is_text(text)).map(Value::from);
-    let misfit = |value: &Value| {
-        let why = judge(value).err().map(|refusal| refusal.message).unwrap_or_default();
-        CliError::new(Code::Answer, format!("step {}: {why}", call.step))
-    };
-    match (parsed, plain) {
-        (Ok(value), _) if judge(&value).is_ok() => Ok(Answer::Value(value)),
-        // A text may be given without quotes.
-        (_, Some(text)) if judge(&text).is_ok() => Ok(Answer::Value(text)),
-        (Ok(value), _) | (Err(_), Some(value)) => Err(misfit(&value)),
-        (Err(error), None) => Err(error),
+    readings.extend(text.filter(|text| is_text(text)).map(Value::from));
+    if let Some(value) = readings.iter().find(|value| judge(value).is_ok()) {
+        return Ok(Answer::Value(value.clone()));
     }
+    let Some(value) = readings.first() else { return parsed.map(Answer::Value) };
+    let why = judge(value).err().map(|refusal| refusal.message).unwrap_or_default();
+    let options = question.get("options").and_then(Value::as_array).unwrap_or_default();
+    let meant = did_you_mean(text.unwrap_or_default(), options.iter().filter_map(Value::as_str));
+    Err(CliError::new(Code::Answer, format!("step {}: {why}{meant}", call.step)))
+}
+
+/// Returns the type that a question asks for, by its `type` or its `schema`.
+pub(super) fn kind_of_answer(question: &Value) -> Option<&str> {
+    let of_schema = || question.get("schema")?.get("type")?.as_str();
+    question.get("type").and_then(Value::as_str).or_else(of_schema)
+}
+
+/// Reads the words that people say for true and false.
+fn yes_or_no(text: &str) -> Option<Value> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "yes" | "y" | "true" => Some(true.into()),
+        "no" | "n" | "false" => Some(false.into()),
+        _ => None,
+    }
+}
+
+/// Reads the output of an undecided call that happened.
+fn read_output(output: &str, library: &Library, call: &CallName) -> Result<Answer, CliError> {
+    let (name, bytes) = given("--done", output)?;
+    let output = match parse(&bytes).map_err(|error| CliError::not_json(&name, error))? {
+        Value::Object(output) => output,
+        other => {
+            let message = format!(
+                "{name}: expected an object, what `{}` gave, found {}",
+                call.capability,
+                other.kind()
+            );
+            return Err(CliError::new(Code::Answer, message));
+        }
+    };
+    check_output(library, call, &output)?;
+    Ok(Answer::Done(output))
 }
 
 fn check_output(library: &Library, call: &CallName, output: &Object) -> Result<(), CliError> {
@@ -232,6 +307,8 @@ fn check_output(library: &Library, call: &CallName, output: &Object) -> Result<(
 /// Returns the value of an option, or the contents of the file it names.
 fn given(option: &str, text: &str) -> Result<(String, Vec<u8>), CliError> {
     match text.strip_prefix('@') {
+        // A second one stands for itself.
+        Some(text) if text.starts_with('@') => Ok((option.to_owned(), text.as_bytes().to_vec())),
         Some(file) => Ok((input::shown_name(file).to_owned(), input::read_document(file)?)),
         None => Ok((option.to_owned(), text.as_bytes().to_vec())),
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use hence_canon::{Value, parse};
+use hence_canon::{Canonical, Digest, Object, Value, parse};
 use hence_cognition::failure::UNDECIDED;
 use hence_cognition::run::CallError;
 use hence_engine::RunKind;
@@ -25,6 +25,72 @@ pub(crate) fn calls_name() -> AttachmentName {
     AttachmentName::new(CALLS).expect("the name is plain")
 }
 
+/// The member of a line that shows whether it was altered or belongs to another run.
+const CHECK: &str = "check";
+
+/// Seals the lines of a call log: each gets the digest of the run's id and its other members.
+///
+/// No record covers a call log, so this shows accidents and mix-ups, not forgeries.
+pub(crate) fn sealed(run: &RunId, lines: &[u8]) -> Vec<u8> {
+    let mut all = Vec::new();
+    for line in lines.split_inclusive(|byte| *byte == b'\n') {
+        match parse(line.strip_suffix(b"\n").unwrap_or(line)) {
+            Ok(Value::Object(members)) => {
+                let members = without_check(&members);
+                let check = check_of(run, &members);
+                all.extend_from_slice(Canonical::of(&members.with(CHECK, check).into()).bytes());
+                all.push(b'\n');
+            }
+            // Nobody writes such a line; whoever reads it will say so.
+            _ => all.extend_from_slice(line),
+        }
+    }
+    all
+}
+
+fn without_check(members: &Object) -> Object {
+    let others = members.iter().filter(|(key, _)| ***key != *CHECK);
+    others.map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+fn check_of(run: &RunId, members: &Object) -> Digest {
+    let sealed = Object::new().with("entry", members.clone()).with("run", run.as_str());
+    Canonical::of(&sealed.into()).digest()
+}
+
+/// Checks the seals of a call log. Earlier versions wrote lines without one.
+fn check_seals(run: &RunId, bytes: &[u8]) -> Result<(), CliError> {
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let lines = bytes.get(..whole).unwrap_or_default().split_inclusive(|byte| *byte == b'\n');
+    for (number, line) in (1..).zip(lines) {
+        let Ok(Value::Object(members)) = parse(line.strip_suffix(b"\n").unwrap_or(line)) else { continue };
+        let Some(check) = members.get(CHECK) else { continue };
+        if check.as_str() != Some(&check_of(run, &without_check(&members)).to_string()) {
+            let message = format!("run {run}: {CALLS}: line {number} was altered, or is of another run");
+            return Err(CliError::new(Code::Calls, message));
+        }
+    }
+    Ok(())
+}
+
+/// Returns what is wrong with the call log of a run, if there is one.
+pub(crate) fn call_log_defect(store: &dyn Store, id: &RunId) -> Option<String> {
+    let plain = |error: CliError| {
+        let prefix = format!("run {id}: ");
+        error.message.strip_prefix(&prefix).unwrap_or(&error.message).to_owned()
+    };
+    match store.attachment(id, &calls_name()) {
+        Ok(bytes) => check_seals(id, &bytes).and_then(|()| read_lines(id, &bytes)).err().map(plain),
+        Err(StoreError::NoSuchAttachment { .. }) => None,
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+fn read_lines(id: &RunId, bytes: &[u8]) -> Result<CallHistory, CliError> {
+    CallHistory::read(bytes)
+        .map_err(|error| CliError::of_run(Code::Calls, format_args!("{id}: {CALLS}"), error))
+}
+
 /// Reads the call log of a run, without calls of recorded steps; `None` when there is none.
 pub(crate) fn history(store: &dyn Store, id: &RunId) -> Result<Option<CallHistory>, CliError> {
     let bytes = match store.attachment(id, &calls_name()) {
@@ -32,11 +98,17 @@ pub(crate) fn history(store: &dyn Store, id: &RunId) -> Result<Option<CallHistor
         Err(StoreError::NoSuchAttachment { .. }) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    let mut history = CallHistory::read(&bytes)
-        .map_err(|error| CliError::of_run(Code::Calls, format_args!("{id}: {CALLS}"), error))?;
+    check_seals(id, &bytes)?;
+    let mut history = read_lines(id, &bytes)?;
     let journal = store.journal_bytes(id)?;
     let problem = store.attachment(id, &problem_name()).ok().and_then(|bytes| parse(&bytes).ok());
-    if problem.as_ref().is_some_and(|problem| RunKind::of(problem) == RunKind::Skill) {
+    let kind = problem.as_ref().map_or(RunKind::Reason, RunKind::of);
+    if kind == RunKind::Solve {
+        // The key of a call names the record that its reply will have.
+        let records = hence_journal::Lines::of(whole_records(&journal)).count().get();
+        let index = |key: &str| key.rsplit('/').next().and_then(|number| number.parse::<u64>().ok());
+        history.keep_calls(|call| index(&call.key).is_some_and(|index| index >= records));
+    } else if kind == RunKind::Skill {
         let recorded = recorded_steps(&journal);
         history.forget(|step| recorded.contains(step));
     } else {
@@ -123,7 +195,8 @@ pub(crate) fn roll_back(store: &dyn Store, id: &RunId, writer: &mut dyn RunWrite
         Err(StoreError::NoSuchAttachment { .. }) => return Ok(()),
         Err(error) => return Err(error.into()),
     }
-    writer.side_log(&calls_name())?.append(&Entry::RolledBack.line(), Durability::Synced)?;
+    let line = sealed(id, &Entry::RolledBack.line());
+    writer.side_log(&calls_name())?.append(&line, Durability::Synced)?;
     Ok(())
 }
 

@@ -62,6 +62,11 @@ fn own_files(skill: &Value) -> Vec<String> {
 
 /// Reads capabilities files.
 pub(crate) fn read(files: &[String]) -> Result<Declarations, CliError> {
+    read_with(files, Vec::new())
+}
+
+/// Reads capabilities files, and declarations that come from no file.
+pub(crate) fn read_with(files: &[String], more: Vec<Source>) -> Result<Declarations, CliError> {
     let mut named = Vec::new();
     let mut sources = Vec::new();
     for file in files {
@@ -72,6 +77,7 @@ pub(crate) fn read(files: &[String]) -> Result<Declarations, CliError> {
         sources.push(Source { document: document.value().clone(), folder: folder_of(file)? });
         named.push(Named { name, document });
     }
+    sources.extend(more);
     // Only files that a person gives are checked: what a run pinned is read as it was.
     let unknown = super::action_types::of_files(&sources);
     match Declarations::read(sources, &kinds()) {
@@ -82,6 +88,14 @@ pub(crate) fn read(files: &[String]) -> Result<Declarations, CliError> {
             Err(refused(&named, &problems))
         }
     }
+}
+
+/// Returns everything that is wrong with a capabilities file.
+pub(crate) fn problems_of_file(name: &str, document: &Value) -> Result<Vec<SourceProblem>, CliError> {
+    let sources = vec![Source { document: document.clone(), folder: folder_of(name)? }];
+    let mut problems = super::action_types::of_files(&sources);
+    problems.extend(Declarations::read(sources, &kinds()).err().unwrap_or_default());
+    Ok(problems)
 }
 
 /// Returns the folder of a file, as an absolute path: a run may be resumed from any folder.

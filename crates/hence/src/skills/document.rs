@@ -49,7 +49,7 @@ impl SkillDocument {
         let mut findings = reading.findings;
         // One kind of defect must not hide another, so also what is not a skill yet is checked as far as it goes.
         if let Some(skill) = reading.skill.as_ref().or(reading.unfinished.as_ref()) {
-            findings.extend(super::action_types::of_skill(skill));
+            findings.extend(super::action_types::of_skill(skill, library));
             match Prepared::of(skill, library) {
                 Ok(ready) => findings.extend(check(ready.skill(), ready.plan(), Some(library))),
                 Err(more) => {

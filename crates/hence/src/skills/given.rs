@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hence_canon::{Object, Value};
+use hence_canon::{Object, Value, did_you_mean};
 use hence_cognition::skill::{Skill, TypeName};
 
 use crate::args::skill::SkillRunArgs;
@@ -28,8 +28,9 @@ pub(crate) fn inputs(args: &SkillRunArgs, skill: &Skill) -> Result<Object, CliEr
         None => Ok(inputs),
         Some(name) => {
             let declared: Vec<&str> = skill.inputs.iter().map(|(name, _)| &**name).collect();
+            let meant = did_you_mean(name, declared.iter().copied());
             let declared = if declared.is_empty() { "none".to_owned() } else { declared.join(", ") };
-            Err(refused(format!("the skill has no input `{name}`; it declares {declared}")))
+            Err(refused(format!("the skill has no input `{name}`; it declares {declared}{meant}")))
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Compares a run with those it is linked to: the one it was forked from, the ones it nests, the one that nests it.
 
 use hence_canon::Value;
+use hence_cognition::budget::Usage;
 use hence_cognition::run::{NESTED_RUNS_KEY, StepOutcome};
 use hence_engine::{Blobs, attempt, was_started};
 use hence_journal::{Head, ReadError, Reader, Record, RecordCount, RecordIndex};
@@ -141,15 +142,39 @@ impl Here<'_> {
     fn origin(&self, origin: &Origin) -> Found {
         let bytes = match self.fetch(&origin.run) {
             Ok(bytes) => bytes,
-            Err(found) => return found,
+            Err(found) => return self.tombstone_of_origin(origin).unwrap_or(found),
         };
         match compare_origin(whole_records(&self.journal.bytes), origin, &bytes) {
-            Ok(shared) => Found::Holds(format!(
-                "its records up to {} are those named, and the {shared} results in effect there stand here",
-                origin.record
-            )),
+            Ok(shared) => {
+                // The failed attempts are in the origin, and what they used is a sum that nobody computes again.
+                let read = match origin.used == Usage::default() {
+                    true => "",
+                    false => "; what was used before, settings.origin.used, is not checked",
+                };
+                Found::Holds(format!(
+                    "its records up to {} are those named, and the {shared} results in effect there stand here{read}",
+                    origin.record
+                ))
+            }
             Err(error) => Found::Broken(error.to_string()),
         }
+    }
+
+    /// Compares the record that a fork names with the hashes that a removed run left.
+    fn tombstone_of_origin(&self, origin: &Origin) -> Option<Found> {
+        let stone = self.store?.tombstone(&RunId::new(&origin.run).ok()?).ok()??;
+        let stone = hence_canon::parse(&stone).ok()?;
+        let hash = stone.get("hashes")?.at(usize::try_from(origin.record).ok()?)?.as_str()?.to_owned();
+        let record = origin.record;
+        Some(match hash == origin.hash.to_string() {
+            true => Found::NotChecked(format!(
+                "the run was removed; its tombstone has the hash named for record {record}, its records are gone"
+            )),
+            false => Found::Broken(format!(
+                "the run was removed, and its tombstone has the hash {hash} for record {record}, not {}",
+                origin.hash
+            )),
+        })
     }
 
     /// Compares the runs that a record nests with the heads it names. Each names the run that executed the step as its

@@ -31,13 +31,14 @@ use crate::error::CliError;
 use crate::target::Journal;
 
 pub(crate) use again::{ActingCalls, Again, fork_advice};
-pub(crate) use answer::{AnswerReport, answer};
+pub(crate) use answer::{AnswerReport, GivenAnswer, Words, answer, record_answer};
 pub(crate) use calls::{
-    calls_name, has_covered_log, history, records_cover_calls, remove_covered_log, roll_back, undecided_again,
+    call_log_defect, calls_name, has_covered_log, history, records_cover_calls, remove_covered_log,
+    roll_back, sealed as sealed_calls, undecided_again,
 };
 pub(crate) use capabilities::{
     CAPABILITIES, attachment as capabilities_attachment, capabilities_name, kinds, library_for,
-    read as read_capabilities,
+    problems_of_file, read as read_capabilities, read_with as read_capabilities_with,
 };
 pub(crate) use decided::DecisionRow;
 pub(crate) use document::{SkillDocument, has_prompt, is_skill};
@@ -47,7 +48,9 @@ pub(crate) use given::{frame, inputs, setting};
 pub(crate) use linked::{LinkRow, linked_runs, nested_runs};
 pub(crate) use nested::{NestedSkills, StoreChildren, nested_name};
 pub(crate) use referenced_files::{Calls, FileFinding, ReferencedFiles};
-pub(crate) use retry::{claim as claim_retry, claimed_retry, newest_retry, retry, retry_of, root_of};
+pub(crate) use retry::{
+    RETRY, claim as claim_retry, claimed_retry, newest_retry, retry, retry_claim_defect, retry_of, root_of,
+};
 pub(crate) use waiting::WaitingRow;
 
 /// The attachment that holds the skill.
@@ -63,7 +66,7 @@ pub(crate) fn refuse_options(args: &RunArgs) -> Result<(), CliError> {
     if args.skill.is_empty() {
         return Ok(());
     }
-    let message = "--input, --inputs, --frame, --on-failure, --trust, --skill, --max-depth and --deadline are for skills, and this document has no steps";
+    let message = "--input, --inputs, --frame, --on-failure, --trust, --session, --skill, --max-depth and --deadline are for skills, and this document has no steps";
     Err(CliError::new(Code::Refused, message))
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hence_canon::{Object, Value, parse};
-use hence_skills::{Entry, Links, Origin, Pinned, first_failed, retry_log, usage_before};
+use hence_skills::{CallHistory, Entry, Links, Origin, Pinned, Spent, first_failed, retry_log, usage_before};
 use hence_store::{AttachmentName, Durability, FileStore, RunId, Store};
 
 use super::again::{ActingCalls, Again};
@@ -16,10 +16,12 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::hint;
 use crate::kind::{DriveOptions, OpenRun as _, StoredSkillRun};
+use crate::measured::RunTimes;
+use crate::run_view::RunRowView;
 use crate::target::Journal;
 
 /// The attachment that names the retry of a failed run.
-const RETRY: &str = "retry.json";
+pub(crate) const RETRY: &str = "retry.json";
 
 fn retry_name() -> AttachmentName {
     AttachmentName::new(RETRY).expect("the name is plain")
@@ -28,13 +30,14 @@ fn retry_name() -> AttachmentName {
 /// Returns the run that retries a run, if there is one. It may not have been created: a process died before.
 ///
 /// The problem of a retry names the run it retries, so a claim that is lost or altered does not hide it.
-pub(crate) fn retry_of(store: &dyn Store, run: &RunId) -> Option<RunId> {
+pub(crate) fn retry_of(store: &FileStore, run: &RunId) -> Option<RunId> {
     let claimed = claimed_retry(store, run);
     if claimed.as_ref().is_some_and(|claimed| retries(store, claimed).as_ref() == Some(run)) {
         return claimed;
     }
-    let runs = store.list().unwrap_or_default().into_iter().map(|summary| summary.run);
-    let existing = runs.into_iter().find(|other| retries(store, other).as_ref() == Some(run));
+    let listed = store.list_views::<RunRowView>().unwrap_or_default();
+    let is_retry = |view: &RunRowView| view.links.retries.as_deref() == Some(run.as_str());
+    let existing = listed.into_iter().find(|(_, view)| is_retry(view)).map(|(summary, _)| summary.run);
     existing.or(claimed)
 }
 
@@ -42,6 +45,27 @@ pub(crate) fn retry_of(store: &dyn Store, run: &RunId) -> Option<RunId> {
 pub(crate) fn claimed_retry(store: &dyn Store, run: &RunId) -> Option<RunId> {
     let named = parse(&store.attachment(run, &retry_name()).ok()?).ok()?;
     RunId::new(named.get("run")?.as_str()?).ok()
+}
+
+/// Returns what is wrong with the claim next to a run, if there is one: it must name a run that retries this one, or one that
+/// a process died before it could create.
+pub(crate) fn retry_claim_defect(store: &FileStore, run: &RunId) -> Option<String> {
+    match store.attachment(run, &retry_name()) {
+        Err(hence_store::StoreError::NoSuchAttachment { .. }) => return None,
+        Err(error) => return Some(error.to_string()),
+        Ok(_) => {}
+    }
+    let Some(claimed) = claimed_retry(store, run) else {
+        return Some(format!("{RETRY} names its retry and cannot be read"));
+    };
+    let is_right = match retry_of(store, run) {
+        // A process may have died before it created the run that it claimed.
+        Some(found) => {
+            found == claimed && (retries(store, &found).is_some() || store.summary(&found).is_err())
+        }
+        None => false,
+    };
+    (!is_right).then(|| format!("{RETRY} names {claimed}, which does not retry it"))
 }
 
 /// Returns the run that a run retries, as its problem says.
@@ -162,10 +186,11 @@ pub(crate) fn retry(context: &Context, journal: &Journal, args: &RetryArgs) -> R
     let store = context.store()?;
     let id = crate::target::find_run(&store, &journal.name)?;
     let unrecorded = calls::history(&store, &id)?.unwrap_or_default();
-    let log = retry_log(origin.prepared.skill(), &origin.library, failed, &unrecorded);
+    let mut log = retry_log(origin.prepared.skill(), &origin.library, failed, &unrecorded);
+    log.extend(spent(journal, &unrecorded));
     let mut used = usage_before(&origin.library, failed, &unrecorded, &log);
     used.add(&links.map(Links::used_before).unwrap_or_default());
-    let lines = log.iter().flat_map(Entry::line).collect();
+    let lines: Vec<u8> = log.iter().flat_map(Entry::line).collect();
     let sharing = Sharing::of(journal, shared, None)?;
     let is_retry = links.is_some_and(|links| links.idempotency_root().is_some());
     let link = Origin {
@@ -187,8 +212,21 @@ pub(crate) fn retry(context: &Context, journal: &Journal, args: &RetryArgs) -> R
     );
     let run = StoredSkillRun::require(journal)?;
     drop(before);
-    let created = Created { asked, more: vec![(calls_name(), lines)], said };
+    let created = Created { asked, more: vec![(calls_name(), calls::sealed(&new, &lines))], said };
     create_shared(context, journal, run, &sharing, created, || Ok(()))
+}
+
+/// Returns the time that the failed run spent, which counts under the limits of its retry: what its call log says, or else
+/// the sum of what was measured of its steps.
+fn spent(journal: &Journal, logged: &CallHistory) -> Option<Entry> {
+    if *logged.spent() != Spent::default() {
+        return Some(Entry::Spent(logged.spent().clone()));
+    }
+    let times = RunTimes::of(journal).times;
+    let measured =
+        times.records().filter_map(|(_, record)| record.span.as_ref()).map(|span| span.duration_ms);
+    let milliseconds: u64 = measured.sum();
+    (milliseconds > 0).then(|| Entry::Spent(Spent { milliseconds, ..Spent::default() }))
 }
 
 /// Returns the calls that act of failed steps whose records, written by an earlier version, do not list them.

@@ -7,6 +7,7 @@ use hence_skills::{CallHistory, CallName, Intent, Question, QuestionKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::answer::kind_of_answer;
 use crate::context::Context;
 use crate::data::Data;
 use crate::escape::{escape, escape_json};
@@ -29,18 +30,18 @@ pub(crate) struct WaitingRow {
     /// The key of the call: a step may make several calls.
     pub(crate) key: String,
     /// The capability.
-    capability: String,
+    pub(crate) capability: String,
     /// `value`: a person is asked for a value. `undecided`: it is unknown whether the call happened.
     pub(crate) about: &'static str,
     /// The question.
-    question: String,
+    pub(crate) question: String,
     /// The person who should answer.
-    who: Option<String>,
+    pub(crate) who: Option<String>,
     /// The input of the call. Of a question: question, options, type, context. `null` where a log of an earlier version
     /// has only its digest.
-    input: Option<Data>,
+    pub(crate) input: Option<Data>,
     /// The key by which the capability recognises a repeated call, for an undecided call.
-    idempotency_key: Option<String>,
+    pub(crate) idempotency_key: Option<String>,
     /// The command that prints all of a long input.
     #[serde(skip)]
     #[schemars(skip)]
@@ -192,11 +193,12 @@ fn value_commands(context: &Context, run: &str, place: &str, input: &Value) -> V
         Some(options) if options.len() <= OPTIONS_SHOWN_MAX => {
             options.iter().map(|option| command(&simplest(input, option))).collect()
         }
-        _ => match given("type").and_then(Value::as_str) {
-            Some("boolean") => vec![command("true"), command("false")],
+        _ => match kind_of_answer(input) {
+            Some("boolean") => vec![command("yes"), command("no")],
             Some("string") => vec![command("TEXT")],
             None if given("schema").is_none() && given("options").is_none() => vec![command("TEXT")],
-            _ => vec![command("JSON")],
+            Some("integer" | "number") => vec![command("NUMBER")],
+            _ => vec![command("@FILE")],
         },
     }
 }

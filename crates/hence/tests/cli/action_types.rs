@@ -72,6 +72,62 @@ fn an_unknown_action_type_of_a_capability_is_refused_when_its_file_is_read() {
 }
 
 #[test]
+fn a_callee_that_only_computes_or_reads_is_no_deed() {
+    let reads = "  look.up:\n    description: Reads\n    effects: reads\n    provider: {kind: command, command: [/bin/cat]}\n";
+    let joined = "  - {id: open, uses: text.join, input: {parts: [a]}}\n";
+    let looked = "  - {id: open, uses: look.up, input: {n: 1}}\n";
+    for (metadata, steps, found) in [
+        ("{actions: {open: GitCommit}}", joined, "`text.join` only computes"),
+        ("{actions: {text.join: EditFile}}", joined, "`text.join` only computes"),
+        ("{actions: {open: Deploy}}", looked, "`look.up` only reads"),
+        ("{actions: {open: RunTests}}", looked, ""),
+        ("{actions: {open: Deploy}}", ONE, ""),
+    ] {
+        let world = world(metadata, steps);
+        world.write("capabilities.yaml", format!("{CAPABILITIES}{reads}"));
+        let checked = world.ask(&["check", "skill.yaml"]);
+        let said = String::from_utf8_lossy(&checked.stdout).into_owned();
+        assert_eq!(checked.code, i32::from(!found.is_empty()), "{metadata}{steps}: {said}");
+        assert!(said.contains(found), "{metadata}{steps}: {said}");
+        assert_eq!(world.ask(&["run", "skill.yaml"]).code == 0, found.is_empty(), "{metadata}{steps}");
+    }
+    let world = world("{}", ONE);
+    world.write(
+        "capabilities.yaml",
+        format!("{CAPABILITIES}{}", reads.replace("    effects", "    action: GitPush\n    effects")),
+    );
+    let refused = world.ask(&["run", "skill.yaml"]);
+    assert!(
+        refused.code == 1 && refused.stderr.contains("changes something, and `effects` is reads"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn gaps_that_a_skill_declares_are_checked_and_exported() {
+    for (metadata, found) in [
+        ("{gaps: {}}", "expected a list of gaps"),
+        ("{gaps: [{kind: unsure, statement: x}]}", "expected one of assumption"),
+        ("{gaps: [{kind: assumption}]}", "expected a text that says"),
+        ("{gaps: [{kind: assumption, statement: x, severity: huge}]}", "expected one of"),
+    ] {
+        let checked = world(metadata, ONE).ask(&["check", "skill.yaml"]);
+        let said = String::from_utf8_lossy(&checked.stdout).into_owned();
+        assert!(checked.code == 1 && said.contains(found), "{metadata}: {said}");
+    }
+    let world =
+        world("{gaps: [{kind: unverified, severity: high, statement: Not tested, check: Test it}]}", ONE);
+    let trace = exported(&world);
+    let gap =
+        trace["residuals"].as_array().unwrap().iter().find(|gap| gap["residual_id"] == "declared-1").unwrap();
+    let expected = json!(["unverified", "high", "Not tested", "Test it", "agent_declared", "open"]);
+    let found =
+        ["kind", "severity", "statement", "suggested_check", "source", "status"].map(|key| gap[key].clone());
+    assert_eq!(Value::from(found.to_vec()), expected, "{gap}");
+}
+
+#[test]
 fn types_of_the_packs_and_declared_types_are_kept_in_the_trace() {
     let steps = "  - {id: open, uses: echo.it, input: {n: 1}}\n  - {id: choose, uses: echo.it, input: {n: 2}}\n  - {id: certify, uses: echo.it, input: {n: 3}}\n";
     let metadata = "{actions: {open: Deploy, choose: Decision, certify: CertificationRun}, custom_actions: [CertificationRun]}";

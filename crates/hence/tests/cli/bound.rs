@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use hence_testkit::cli::World;
+use hence_testkit::cli::{World, verified};
 use hence_testkit::endpoint::Endpoint;
 use hence_testkit::providers::{VOICES, Voice, error};
 
@@ -152,9 +152,10 @@ fn other_capabilities_than_the_run_pins_are_refused() {
 fn asking_a_model(world: &World, voice: Voice, url: &str) {
     world.write(
         "problem.json",
-        r#"{"version": "1.0.0", "id": "asked", "created_at": "2026-11-09T09:00:00Z",
+        verified(serde_json::json!({"version": "1.0.0", "id": "asked", "created_at": "2026-11-09T09:00:00Z",
             "inputs": {"prompt": "Why?", "goals": ["a", "b"]},
-            "settings": {"bindings": {"Synthesize": {"capability": "write.summary"}}}}"#,
+            "settings": {"bindings": {"Synthesize": {"capability": "write.summary"}}}}))
+        .to_string(),
     );
     let api = voice.api();
     world.write(
@@ -164,7 +165,7 @@ fn asking_a_model(world: &World, voice: Voice, url: &str) {
              output:\n      type: object\n      required: [summary]\n      properties: {{summary: {{type: string}}}}\n    \
              provider:\n      kind: llm\n      api: {api}\n      model: m-1\n      endpoint: {url}\n      stream: false\n      \
              repairs: 1\n      retries: {{max: 0}}\n      price: {{currency: USD, input: '0.15', output: '0.60'}}\n      \
-             prompt: 'Sum up {{{{/problem/inputs/prompt}}}}: {{{{/artifacts/decomposition/tasks}}}}'\n"
+             prompt: 'Sum up {{{{/problem/inputs/prompt}}}}: {{{{/problem/inputs/goals}}}}'\n"
         ),
     );
 }

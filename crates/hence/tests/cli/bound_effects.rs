@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use hence_testkit::cli::World;
+use hence_testkit::cli::{World, verified};
 
 /// How often runs are killed, for each recovery.
 const KILLS: u64 = 12;
@@ -41,7 +41,9 @@ fn world(recovery: &str) -> World {
             }
         }
     });
-    world.write("capabilities.yaml", capabilities(recovery)).write("problem.json", problem.to_string());
+    world
+        .write("capabilities.yaml", capabilities(recovery))
+        .write("problem.json", verified(problem).to_string());
     world
 }
 
@@ -182,14 +184,15 @@ fn a_person_can_do_the_work_of_a_step() {
     let world = World::new();
     world.write(
         "problem.json",
-        r#"{"version": "1.0.0", "id": "r", "created_at": "2026-02-02T00:00:00Z", "inputs": {"prompt": "Why?"},
+        verified(json!({"version": "1.0.0", "id": "r", "created_at": "2026-02-02T00:00:00Z", "inputs": {"prompt": "Why?"},
             "settings": {"bindings": {"Synthesize": {"capability": "human.ask", "output": "/value",
-                "input": {"question": {"value": "What follows?"}, "type": {"value": "object"}}}}}}"#,
+                "input": {"question": {"value": "What follows?"}, "type": {"value": "object"}}}}}}))
+        .to_string(),
     );
     assert_snapshot!(world.cli(&["run", "problem.json"]), @r"
     verification  passed
     waits         Synthesize: What follows?
-    answer        hence answer r Synthesize --value JSON
+    answer        hence answer r Synthesize --value @FILE
     status        waiting
     run           r
     head          <digest>:6

@@ -1,6 +1,6 @@
 //! Limits bind: a call that might exceed one is not made.
 
-use hence_testkit::cli::World;
+use hence_testkit::cli::{World, verified};
 use serde_json::{Value, json};
 
 const CAPABILITIES: &str = "\
@@ -221,7 +221,7 @@ capabilities:
         if let Some(limits) = limits {
             problem["settings"]["limits"] = limits;
         }
-        world.write("problem.json", problem.to_string()).write("capabilities.yaml", capabilities);
+        world.write("problem.json", verified(problem).to_string()).write("capabilities.yaml", capabilities);
         let fixed = ["run", "problem.json", "--capabilities", "capabilities.yaml", "--json"];
         let answer = world.ask(&[&fixed, more].concat());
         (world, answer)

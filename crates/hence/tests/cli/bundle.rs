@@ -39,7 +39,7 @@ fn a_bundle_contains_everything_that_verifies_a_run() {
     run     large
     bundle  out
     head    <digest>:14
-    files   4 (34677 bytes)
+    files   4 (35743 bytes)
     [exit 0]
     ");
     assert_snapshot!(world.cli(&["--store", "other", "import", "out"]), @r"
@@ -71,7 +71,8 @@ fn reports_in_json_name_run_head_and_place() {
       "dir": "out",
       "head": "<digest>:14",
       "files": 3,
-      "bytes": 9988
+      "bytes": 11020,
+      "children": 0
     }
     [exit 0]
     "#);
@@ -81,6 +82,7 @@ fn reports_in_json_name_run_head_and_place() {
       "head": "<digest>:14",
       "records": 14,
       "blobs": 0,
+      "children": 0,
       "already_there": false
     }
     [exit 0]
@@ -130,7 +132,7 @@ fn a_changed_file_is_refused() {
     });
     assert_snapshot!(refused(&world), @r"
     --- stderr
-    error[E0402]: out: problem.json: expected 417 bytes, found 2
+    error[E0402]: out: problem.json: expected 642 bytes, found 2
     hint: export the run again, or check what changed in the folder; `hence explain E0402` says more
     [exit 1]
     ");

@@ -349,5 +349,15 @@ capabilities:
     let run = ["run", "skill.yaml", "--run-id", "r", "--policy", "engineering"];
     let refused = world.ask(&run);
     assert_eq!((refused.code, calls(&world)), (1, 0), "{}", refused.stderr);
-    assert!(refused.stderr.contains("step look has the gate note.down, which acts"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("gate note.down: policy tests-pass-before-commit"), "{}", refused.stderr);
+    for command in ["verify", "replay"] {
+        assert_eq!(world.ask(&[command, "r"]).code, 0, "{}", world.cli(&[command, "r"]));
+    }
+    world.write("lenient.json", r#"{"id": "few", "severity": "error", "formula": "count(action) <= 20"}"#);
+    assert_eq!(world.ask(&["resume", "r", "--policy", "lenient.json"]).code, 0);
+    assert_eq!(calls(&world), 1);
+    let trace = world.ask(&["trace", "export", "r", "--json"]).json();
+    let types: Vec<&str> =
+        trace["actions"].as_array().unwrap().iter().map(|action| action["type"].as_str().unwrap()).collect();
+    assert_eq!(types, ["ReadDocumentation", "GitCommit", "RunCommand"], "{trace}");
 }

@@ -76,7 +76,7 @@ fn reordered_lines_are_named() {
                              record 4: prev_hash_mismatch, expected <digest>…, found <digest>…
       linked    broken       as chain
       spec      broken       as chain
-      replay    broken       record 4: bytes_differ, differs in /index, /prev_hash, /record_hash, /result/finished_at, /result/output/checks, /result/output/evidence_count, /result/out…
+      replay    broken       record 4: bytes_differ, differs in /index, /prev_hash, /record_hash, /result/finished_at, /result/input_hash, /result/output/aggregate, /result/output/conc…
       anchored  not checked  no head kept elsewhere was given
     ");
 }
@@ -91,7 +91,7 @@ fn a_line_written_twice_is_named() {
                              record 5: prev_hash_mismatch, expected <digest>…, found <digest>…
       linked    broken       as chain
       spec      broken       as chain
-      replay    broken       record 5: bytes_differ, differs in /index, /prev_hash, /record_hash, /result/finished_at, /result/output/checks, /result/output/evidence_count, /result/out…
+      replay    broken       record 5: bytes_differ, differs in /index, /prev_hash, /record_hash, /result/finished_at, /result/input_hash, /result/output/aggregate, /result/output/conc…
       anchored  not checked  no head kept elsewhere was given
     ");
 }
@@ -106,7 +106,7 @@ fn crlf_is_named() {
     assert_snapshot!(shown, @r"
     refund-42: broken at record 0 of 14
       no record holds; 1–13 cannot be judged from here
-      bytes     broken       record 0: not_canonical, not canonical JSON at byte 482
+      bytes     broken       record 0: not_canonical, not canonical JSON at byte 484
       chain     broken       record 0: crlf, line ends with CR LF, expected LF alone
       linked    broken       as chain
       spec      broken       as chain
@@ -207,7 +207,7 @@ fn a_journal_that_is_missing_is_damage() {
     [exit 4]
     ");
     assert_snapshot!(world.refused(&["doctor"]), @r"
-    checked 1 runs and 0 blobs
+    checked 1 run and 0 blobs
     found: run refund-42: damaged: it has no journal
     --- stderr
     hint: `hence verify RUN` shows which records of a run still hold; importing its bundle again restores lost values
@@ -244,30 +244,30 @@ fn a_missing_or_altered_blob_is_named() {
     let blob = blob.unwrap();
     let bytes = std::fs::read(&blob).unwrap();
     std::fs::write(&blob, b"{}").unwrap();
-    assert_snapshot!(world.refused(&["show", "large", "Decompose"]), @r#"
+    assert_snapshot!(world.refused(&["show", "large", "3"]), @r#"
     {
-      "index": 2,
+      "index": 3,
       "prev_hash": "<digest>",
       "record_hash": "<digest>",
       "result": {
-        "finished_at": "2026-02-02T00:00:02Z",
+        "finished_at": "2026-02-02T00:00:03Z",
         "input_hash": "<digest>",
         "output": {
           "$blob": {
-            "bytes": 12302,
+            "bytes": 12359,
             "media_type": "application/json",
             "sha256": "<digest>"
           }
         },
         "output_hash": "<digest>",
-        "started_at": "2026-02-02T00:00:01Z",
+        "started_at": "2026-02-02T00:00:02Z",
         "status": "success",
-        "step": "Decompose",
+        "step": "AcquireEvidence",
         "version": "1.0.0"
       },
       "state_after_hash": "<digest>",
       "state_before_hash": "<digest>",
-      "step_index": 1,
+      "step_index": 2,
       "type": "step"
     }
 
@@ -278,9 +278,10 @@ fn a_missing_or_altered_blob_is_named() {
     [exit 5]
     "#);
     assert_snapshot!(world.refused(&["doctor"]), @r"
-    checked 1 runs and 1 blobs
+    checked 1 run and 1 blob
     found: blob <digest>: damaged, its bytes have the digest <digest>
-    found: index: it is missing
+    found: run large: spec broken at record 7: input_hash_mismatch, expected <digest>…, found <digest>…
+    found: run large: blob <digest> is altered
     --- stderr
     hint: `hence verify RUN` shows which records of a run still hold; importing its bundle again restores lost values
     [exit 1]
@@ -301,7 +302,8 @@ fn a_missing_or_altered_blob_is_named() {
     assert!(!world.path("out").exists(), "a bundle that cannot be whole is not begun");
     assert_eq!(world.ask(&["log", "large"]).code, 0);
     assert_snapshot!(world.refused(&["doctor"]), @r"
-    checked 1 runs and 0 blobs
+    checked 1 run and 0 blobs
+    found: run large: spec broken at record 7: input_hash_mismatch, expected <digest>…, found <digest>…
     found: run large: blob <digest> is missing
     --- stderr
     hint: `hence verify RUN` shows which records of a run still hold; importing its bundle again restores lost values

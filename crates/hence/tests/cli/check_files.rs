@@ -90,7 +90,6 @@ fn a_problem_is_checked_as_one_and_every_finding_is_told() {
         })
         .collect();
     let expected = [
-        ("warning", "/inputs/assumptions"),
         ("warning", "/steps"),
         ("error", "/settings/evidence_requried"),
         ("error", "/settings/evidence_required"),
@@ -105,7 +104,7 @@ fn a_problem_is_checked_as_one_and_every_finding_is_told() {
     world.write("p.json", wrong.replace(r#""evidence_requried": true, "evidence_required": 1, "structured_generation": 0, "limits": {"call": 1},"#, ""));
     let report = world.ask(&["check", "p.json", "--json"]).json();
     assert_eq!(
-        (&report["errors"], &report["findings"][2]["pointer"]),
+        (&report["errors"], &report["findings"][1]["pointer"]),
         (&1.into(), &"/settings/bindings/Compare".into()),
         "{report}"
     );
@@ -113,5 +112,44 @@ fn a_problem_is_checked_as_one_and_every_finding_is_told() {
     assert_eq!(world.ask(&["check", "p.json"]).code, 0);
     // A problem with a member `steps` is not run as a skill.
     world.write("s.json", r#"{"version": "1.0.0", "id": "s", "created_at": "2026-02-02T00:00:00Z", "inputs": {"prompt": "which?"}, "steps": []}"#);
-    assert_eq!(world.ask(&["run", "s.json"]).code, 0);
+    assert_eq!(world.ask(&["run", "s.json"]).code, 5);
+}
+
+#[test]
+fn a_text_that_names_no_member_of_the_input_is_refused() {
+    let world = World::new();
+    let skill =
+        "{id: s, version: 1.0.0, name: S, description: D, inputs: {}, outputs: {}, capabilities: caps.yaml,
+ steps: [{id: a, uses: x.ask, input: {document: {$literal: t}}}]}";
+    let declared = |input: &str, provider: &str| {
+        format!(
+            "capabilities:\n  x.ask:\n    description: d\n    effects: reads\n    input: {input}\n    provider: {provider}\n"
+        )
+    };
+    let open = "{type: object, properties: {document: {type: string}}}";
+    let closed = "{type: object, properties: {document: {type: string}}, additionalProperties: false}";
+    let model = |prompt: &str, system: &str| {
+        format!(
+            "{{kind: llm, api: openai, model: m, endpoint: 'http://127.0.0.1:9/v1', prompt: '{prompt}', system: '{system}'}}"
+        )
+    };
+    let service = |url: &str| format!("{{kind: http, url: 'http://127.0.0.1:9/{url}'}}");
+    let cases = [
+        (open, model("Read {{document}}", "Be {{/document/0}}"), None),
+        (open, model("Read {{dxcument}}", "x"), Some("/provider/prompt")),
+        (open, model("Read {{document}}", "Be {{/documnt/0}}"), Some("/provider/system")),
+        // Another member may be given where the schema allows others.
+        (open, model("Read {{mood}}", "x"), None),
+        (closed, model("Read {{mood}}", "x"), Some("/provider/prompt")),
+        (closed, service("{{document}}"), None),
+        (closed, service("{{mood}}"), Some("/provider/url")),
+        (open, service("{{docxument}}"), Some("/provider/url")),
+    ];
+    world.write("s.yaml", skill);
+    for (input, provider, expected) in cases {
+        world.write("caps.yaml", declared(input, &provider));
+        let said = world.cli(&["check", "s.yaml"]);
+        assert_eq!(said.contains("is no member of `input`"), expected.is_some(), "{provider}: {said}");
+        assert!(expected.is_none_or(|place| said.contains(place)), "{provider}: {said}");
+    }
 }

@@ -26,11 +26,17 @@ fn copy(source: &Path, target: &Path) {
 
 #[test]
 fn every_released_run_is_verified_and_replayed() {
-    let world = fixture("store-1");
-    for run in ["blob", "compat", "skill", "strict", "variables"] {
-        for command in ["verify", "replay"] {
-            let answer = world.ask(&[command, run]);
-            assert_eq!(answer.code, 0, "{command} {run}: {}", answer.stderr);
+    let stores: [(&str, &[&str]); 2] = [
+        ("store-1", &["blob", "compat", "skill", "strict", "variables"]),
+        ("store-1-strict-2", &["strict-2"]),
+    ];
+    for (store, runs) in stores {
+        let world = fixture(store);
+        for run in runs {
+            for command in ["verify", "replay"] {
+                let answer = world.ask(&[command, run]);
+                assert_eq!(answer.code, 0, "{command} {run}: {}", answer.stderr);
+            }
         }
     }
 }

@@ -131,7 +131,7 @@ capabilities:
     made
 }
 
-const TOUCHING: [&[&str]; 15] = [
+const TOUCHING: [&[&str]; 22] = [
     &["verify", "evil"],
     &["verify", "--all"],
     &["replay", "evil"],
@@ -142,6 +142,13 @@ const TOUCHING: [&[&str]; 15] = [
     &["state", "evil"],
     &["stats", "evil"],
     &["trace", "export", "evil"],
+    &["trace", "export", "evil", "--format", "otlp"],
+    &["show", "evil", "pure"],
+    &["state", "evil", "--cognition"],
+    &["blame", "evil", "n"],
+    &["impact", "evil", "pure"],
+    &["policy", "check", "evil", "--policy", "oversight"],
+    &["review", "open", "evil", "--author", "eve"],
     &["checkpoint", "evil", "here"],
     &["export", "evil", "again"],
     &["resume", "evil"],
@@ -234,4 +241,129 @@ fn whatever_is_done_with_a_strangers_bundle_no_process_is_started_and_no_connect
         assert!(read.is_empty(), "{arguments:?} reads a secret that only the record names: {read:#?}");
     }
     assert_eq!(calls(&world), executed);
+}
+
+/// Fails unless a command starts only itself, opens no socket and reads no secret; false where nothing can be traced.
+#[cfg(target_os = "linux")]
+fn is_quiet(world: &World, arguments: &[&str]) -> bool {
+    let Some(lines) = traced(world, arguments) else {
+        eprintln!("skipped: strace is not available or may not trace here");
+        return false;
+    };
+    let of = |words: &[&str]| -> Vec<String> {
+        lines.iter().filter(|line| words.iter().any(|word| line.contains(word))).cloned().collect()
+    };
+    assert_eq!(of(&["execve("]).len(), 1, "{arguments:?}: {:#?}", of(&["execve("]));
+    let reached = of(&["connect(", "socket(", "private.key"]);
+    assert!(reached.is_empty(), "{arguments:?}: {reached:#?}");
+    true
+}
+
+/// A stranger's problem whose steps are bound to a command and a service, run under policies.
+fn strangers_problem(world: &World) {
+    let capabilities = r#"
+secrets: {key: {file: private.key}}
+capabilities:
+  evil.compute:
+    description: d
+    effects: writes
+    secrets: [key]
+    provider: {kind: command, command: [/bin/sh, -c, "cat >/dev/null; echo x >> calls; printf '{\"status\": \"ok\", \"task_count\": 1}'"]}
+  evil.model:
+    description: d
+    effects: reads
+    output: {type: object}
+    provider: {kind: llm, api: openai, model: m, endpoint: "http://127.0.0.1:9/v1", prompt: "x"}
+"#;
+    let mut bound = problem("bound");
+    bound["settings"]["bindings"]["Compute"]["capability"] = "evil.compute".into();
+    let policy = "[[policy]]\nid = \"p\"\nseverity = \"error\"\nformula = \"G(GitCommit → P(RunTests ∧ completed))\"\n";
+    world.write("bound.yaml", capabilities).write("bound.json", bound.to_string()).write("p.toml", policy);
+    let made = ["run", "bound.json", "--capabilities", "bound.yaml", "--policy", "p.toml"];
+    let answer = world.ask(&made);
+    assert!(answer.code <= 1, "{}", answer.stderr);
+}
+
+/// A stranger's variables, with a completion handler that ran where they were made.
+fn strangers_variables(world: &World) {
+    for line in ["vars init v 'Do it'", "vars set v abc 1", "vars set v shared 1 --scope global"] {
+        world.out(line);
+    }
+    let done = world.ask(&["vars", "final", "v", "done", "--on-complete", "/bin/sh -c 'echo x >> calls'"]);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn problems_and_variables_of_a_stranger_start_nothing_either() {
+    let world = World::new().env("PATH", "/usr/bin:/bin");
+    world.write("private.key", "a private key\n");
+    strangers_problem(&world);
+    strangers_variables(&world);
+    let executed = calls(&world);
+    for run in ["bound", "v"] {
+        let bundle = format!("bundle-{run}");
+        assert_eq!(world.ask(&["export", run, &bundle]).code, 0);
+        let mut all: Vec<Vec<&str>> = vec![
+            vec!["--store", "other", "import", &bundle],
+            vec!["--store", "other", "verify", "--all"],
+            vec!["--store", "other", "doctor"],
+        ];
+        for command in ["verify", "replay", "log", "why", "state", "stats", "resume", "retry"] {
+            all.push(vec!["--store", "other", command, run]);
+        }
+        all.push(vec!["--store", "other", "trace", "export", run]);
+        all.push(vec!["--store", "other", "policy", "check", run, "--policy", "oversight"]);
+        all.push(vec!["--store", "other", "review", "open", run, "--author", "eve"]);
+        for arguments in all {
+            if !is_quiet(&world, &arguments) {
+                return;
+            }
+        }
+    }
+    let more: [&[&str]; 5] = [
+        &["fork", "bound", "--from", "Compute", "--yes"],
+        &["fork", "v", "--from", "2", "--run-id", "again"],
+        &["vars", "list", "v"],
+        &["vars", "tree", "v"],
+        &["vars", "get", "v", "abc"],
+    ];
+    for arguments in more {
+        assert!(is_quiet(&world, &[&["--store", "other"], arguments].concat()));
+    }
+    assert_eq!(calls(&world), executed);
+    for command in [&["resume", "bound"][..], &["fork", "bound", "--from", "Compute", "--yes"]] {
+        let refused = world.ask(&[&["--store", "other"], command].concat());
+        assert!(refused.code == 1 || refused.stderr.contains("ended"), "{command:?}: {}", refused.stderr);
+    }
+}
+
+#[test]
+fn a_store_that_comes_with_a_checkout_was_not_made_here() {
+    let world = strangers_bundle();
+    // Everything that an archive or a checkout brings, the note of the store's own runs too.
+    let copy = World::new().env("PATH", "/usr/bin:/bin").env("STRANGE_TOKEN", "a strange token");
+    let status = std::process::Command::new("cp")
+        .args(["-a".as_ref(), world.path(".hence").as_os_str(), copy.path(".hence").as_os_str()])
+        .status()
+        .unwrap();
+    assert!(status.success());
+    copy.write("private.key", "a private key\n");
+    assert!(copy.path(".hence/runs/evil/made").is_file());
+    let refused: [&[&str]; 4] = [
+        &["resume", "evil"],
+        &["retry", "evil", "--yes"],
+        &["fork", "evil", "--from", "pure", "--yes"],
+        &["answer", "evil", "ask", "--value", "yes", "--resume"],
+    ];
+    for arguments in refused {
+        let answer = copy.ask(arguments);
+        assert!(answer.code == 1 && answer.stderr.contains("E0323"), "{arguments:?}: {}", answer.stderr);
+    }
+    let execute = copy.ask(&["verify", "evil", "--execute"]);
+    assert!(execute.stderr.contains("was not made in this store"), "{}", execute.stderr);
+    assert_eq!(calls(&copy), 0);
+    // The run itself, where it was made, goes on.
+    let answer = world.ask(&["answer", "evil", "ask", "--value", "yes", "--resume"]);
+    assert!(!answer.stderr.contains("E0323"), "{}", answer.stderr);
 }

@@ -5,8 +5,16 @@ use insta::assert_snapshot;
 use hence_testkit::cli::World;
 
 /// All commands.
-const COMMANDS: [&str; 28] = [
+const COMMANDS: [&str; 36] = [
+    "init",
+    "new",
+    "rm",
+    "gc",
+    "watch",
+    "why",
     "run",
+    "solve",
+    "task",
     "check",
     "capabilities",
     "blame",
@@ -38,62 +46,18 @@ const COMMANDS: [&str; 28] = [
 
 #[test]
 fn help_lists_commands_examples_and_exit_codes() {
-    assert_snapshot!(World::new().cli(&["--help"]), @r"
-    Run reasoning as a verifiable journal
-
-    Usage: hence [OPTIONS] <COMMAND>
-
-    Commands:
-      run           Run a problem or a skill and store its journal
-      check         List everything that is wrong with a skill, without running it
-      capabilities  List the capabilities that skills can call, or show one with an example
-      runs          List the runs of the store
-      log           List the records of a run
-      show          Show one record of a run
-      state         Show the state of a run, or part of it
-      verify        Check a journal: what holds, where it first breaks, and what it cannot show
-      replay        Execute a recorded run again and compare every byte
-      blame         Show which steps of a run wrote a value, and from which values
-      impact        Show which steps of a run depend on a value or a step
-      diff          Compare two runs: the first divergence, then each step and path
-      resume        Continue an interrupted run
-      why           Show what a run waits for or where it stopped, since when, and how to continue it
-      answer        Answer a question a run waits for
-      fork          Start a run that shares the steps of another run before a given step
-      retry         Continue a failed run without repeating what succeeded
-      checkpoint    Name a position of a run
-      rollback      Return a run to a checkpoint; `hence resume` continues from there
-      export        Write a run as a portable bundle
-      import        Turn another agent's log or telemetry into a trace, or import a bundle into the
-                    store
-      trace         Read, grade and compare review traces; write a run as a trace
-      review        Review a trace: comments, items, waivers and approval in a journal of their own
-      hash          Print the digest of a JSON document's canonical form
-      stats         Count what the store holds, or what a run did
-      doctor        Check the store and everything in it
-      vars          Manage named variables on a journal: set, read, checkpoint, roll back, finish
-      repl          Type commands of `hence vars` at a prompt, or pipe them in
-      policy        Check traces against policies, and inspect policies
-      explain       Explain an error code
-      schema        Print the JSON Schema of a command's --json output
-      completions   Print a completion script for a shell
-      help          Print this message or the help of the given subcommand(s)
-
-    Options:
-          --store <DIR>  The folder of the store [default: .hence]
-          --json         Print JSON; `hence schema COMMAND` describes it
-      -h, --help         Print help
-      -V, --version      Print version
-
-    Examples:
-      hence run examples/vendor-choice.json     run a problem and store its journal
-      hence verify vendor-choice                check the journal, and name what it cannot show
-      hence replay vendor-choice                execute the run again and compare every byte
-      hence state vendor-choice /artifacts      print part of the state
-
-    Exit codes: 0 yes, 1 no or a finding, 2 usage, 3 waiting, 4 store, 5 partial
-    [exit 0]
-    ");
+    let world = World::new();
+    assert_snapshot!(world.cli(&["--help"]));
+    let help = world.out("--help");
+    for command in COMMANDS {
+        let listed = help.lines().filter(|line| line.starts_with(&format!("  {command} "))).count();
+        assert_eq!(listed, 1, "{command}: {help}");
+    }
+    // A narrow terminal gets a narrow list.
+    let narrow = world.command(&["--help"]).env("COLUMNS", "60").output().unwrap();
+    let narrow = String::from_utf8(narrow.stdout).unwrap();
+    let list = narrow.split("\nOptions:").next().unwrap();
+    assert!(list.lines().all(|line| line.chars().count() <= 60), "{list}");
 }
 
 #[test]
@@ -187,6 +151,10 @@ fn every_code_has_a_title_and_a_page() {
     E0322  a secret is missing
     E0323  an imported run would call what its record declares
     E0335  a bound capability returned an unusable result
+    E0340  a context of a question cannot be used
+    E0341  a model cannot be used
+    E0342  the Python worker is missing
+    E0343  a run of `hence solve` stopped before its end
     E0401  a file cannot be read or written
     E0402  the folder is not a bundle that can be imported
     E0403  nothing is at that place
@@ -208,6 +176,10 @@ fn every_code_has_a_title_and_a_page() {
     E0705  the trace cannot be bound
     E0720  the file is not a log that can be imported
     E0721  the log holds several traces
+    E0801  a request to the server is not understood
+    E0802  the server does not answer this person, page or host
+    E0803  the server is busy, or the request exceeds a limit
+    E0804  the server does not start
     [exit 0]
     ");
     for code in world.ask(&["explain", "--json"]).json()["codes"].as_array().unwrap() {

@@ -218,3 +218,18 @@ formula = "G(Release ∨ Deploy → P(UserApproval))"
         assert_eq!(verdicts.values().map(String::as_str).collect::<Vec<_>>(), [status], "{before}");
     }
 }
+
+#[test]
+fn a_log_without_an_end_is_refused() {
+    let world = hence_testkit::cli::World::new();
+    let hole = std::fs::File::create(world.path("hole.jsonl")).unwrap();
+    hole.set_len(1 << 31).unwrap();
+    for name in ["hole.jsonl", "/dev/zero"] {
+        if !std::path::Path::new(name).exists() && name.starts_with('/') {
+            continue;
+        }
+        let refused = world.ask(&["import", "claude-code", name]);
+        assert_eq!(refused.code, 1, "{name}: {}", refused.stderr);
+        assert!(refused.stderr.contains("the limit of a log"), "{name}: {}", refused.stderr);
+    }
+}

@@ -11,6 +11,8 @@
 #[cfg(feature = "models")]
 mod action_types;
 mod again;
+#[cfg(all(feature = "models", target_os = "linux"))]
+mod altered;
 mod approvals;
 mod bound;
 mod bound_effects;
@@ -30,12 +32,14 @@ mod fixtures;
 mod foreign;
 mod forged;
 mod forks;
+mod front_door;
 mod functions;
 mod guard;
 mod guard_positions;
 mod hash;
 mod help;
 mod honest;
+mod housekeeping;
 mod import;
 mod inspect;
 mod kill;
@@ -43,13 +47,18 @@ mod killed;
 mod linked;
 #[cfg(feature = "models")]
 mod llm;
+#[cfg(feature = "models")]
+mod model;
 mod partial;
 mod people;
 mod pipe;
 mod policies_hold_back;
+mod policies_nested;
 mod policies_per_call;
 mod policy;
 mod positions;
+mod printed_words;
+mod problems;
 mod recorded_effects;
 mod retry;
 mod review;
@@ -57,6 +66,8 @@ mod run;
 mod same_bytes;
 mod schema;
 mod secrets;
+#[cfg(unix)]
+mod serve;
 mod shipped_policies;
 mod skill;
 mod store;

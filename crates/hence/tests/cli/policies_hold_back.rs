@@ -334,25 +334,3 @@ fn a_confirmation_is_an_approval_and_its_refusal_makes_no_call() {
         }
     }
 }
-
-#[test]
-fn a_deed_inside_a_nested_skill_does_not_pass_unjudged() {
-    for step in [
-        "  - {id: inner, uses: \"skill:inner\"}\n",
-        "  - {id: inner, uses: notes.write, config: {router: {on: \"'x'\", cases: {x: \"skill:inner\"}}}}\n",
-    ] {
-        let world = world(step);
-        let inner =
-            HEAD.replace("id: work", "id: inner") + "  - {id: note, uses: notes.write, input: {path: a}}\n";
-        world.write("inner.yaml", inner);
-        let run = ["run", "work.yaml", "--skill", "inner.yaml", "--run-id", "r", "--policy", "engineering"];
-        let said = "step inner calls skill:inner: policies judge the step, not the calls inside skill:inner";
-        let refused = world.ask(&run);
-        assert_eq!(refused.code, 1, "{}", refused.stderr);
-        assert!(refused.stderr.contains(said), "{}", refused.stderr);
-        assert!(!world.path(".hence/runs/r").exists());
-        let allowed = world.ask(&[&run[..], &["--allow-unjudged-nested"]].concat());
-        assert!(allowed.stderr.contains(said), "{}", allowed.stderr);
-        assert!(world.path(".hence/runs/r").exists(), "{}", allowed.stderr);
-    }
-}

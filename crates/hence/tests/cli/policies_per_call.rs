@@ -1,8 +1,8 @@
 //! Policies judge every call that acts before it is made: rounds, items, branches, attempts and bound steps. A file to
 //! which every deed appends a line shows what happened.
 
-use hence_testkit::cli::World;
-use serde_json::json;
+use hence_testkit::cli::{World, verified};
+use serde_json::{Value, json};
 
 use crate::guard::json;
 
@@ -332,7 +332,7 @@ fn bound(policy: &str) -> World {
         "settings": {"bindings": {"AcquireEvidence": {"capability": "deploy", "input": {"force": {"value": true}}}}}
     });
     let capabilities = "capabilities:\n  deploy:\n    description: Deploy\n    action: Deploy\n    provider: {kind: command, command: [/bin/sh, -c, \"cat >/dev/null; echo deploy >> done; echo '{\\\"evidence\\\": []}'\"]}\n";
-    world.write("capabilities.yaml", capabilities).write("problem.json", problem.to_string());
+    world.write("capabilities.yaml", capabilities).write("problem.json", verified(problem).to_string());
     world.write("rule.json", json!({"id": "rule", "severity": "error", "formula": policy}).to_string());
     world.write("lenient.json", at_most(9));
     world
@@ -357,6 +357,51 @@ fn a_bound_step_that_acts_is_judged_before_its_call() {
         let trace = json(&world, &["trace", "export", "r"]);
         let deployed = trace["actions"].as_array().unwrap().iter().find(|action| action["type"] == "Deploy");
         assert_eq!(deployed.unwrap()["request"]["input"]["force"], true, "{trace}");
+    }
+}
+
+#[test]
+fn the_commands_of_a_bound_step_are_read_as_what_they_do() {
+    let program = |line: &str| format!("[/bin/sh, -c, {}]", json!(line));
+    let reply = "cat >/dev/null; echo x >> done; echo '{\"evidence\": []}'";
+    for (command, input, code) in [
+        (program(reply), json!({"command": "git push --force origin main"}), 1),
+        (program(reply), json!({"cmd": ["rm", "-rf", "data"]}), 1),
+        (program(reply), json!({"script": "cd x && git push origin +main"}), 1),
+        (program(reply), json!({"command": "git push origin main"}), 0),
+        (program(reply), json!({"command": "ls"}), 0),
+        (program(&format!("git push -f 2>/dev/null; {reply}")), json!({"n": 1}), 1),
+    ] {
+        let world = bound("count(Deploy) <= 9");
+        let bound = json!({"capability": "shell", "input": {"n": {"value": 0}}});
+        let mut problem: Value = serde_json::from_slice(&world.read("problem.json")).unwrap();
+        problem["settings"]["bindings"]["AcquireEvidence"] = bound;
+        let values: serde_json::Map<String, Value> = input
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(key, value)| (key.clone(), json!({"value": value})))
+            .collect();
+        problem["settings"]["bindings"]["AcquireEvidence"]["input"] = values.into();
+        world.write("problem.json", problem.to_string());
+        world.write(
+            "capabilities.yaml",
+            format!("capabilities:\n  shell:\n    description: Run\n    provider: {{kind: command, command: {command}}}\n"),
+        );
+        let run = [&BOUND[..7], &["engineering"]].concat();
+        let answer = world.ask(&run);
+        assert_eq!((answer.code, done(&world)), (code, usize::from(code == 0)), "{input}: {}", answer.stderr);
+        assert_holds(&world);
+        if code == 0 {
+            continue;
+        }
+        let resumed = world.ask(&["resume", "r", "--policy", "lenient.json"]);
+        assert_eq!((resumed.code, done(&world)), (0, 1), "{input}: {}", resumed.stderr);
+        let checked = json(&world, &["policy", "check", "r", "--policy", "engineering"]);
+        let failed = checked["traces"][0]["verdicts"].as_array().unwrap().iter();
+        let failed = failed.filter(|verdict| verdict["status"] == "failed").count();
+        assert!(failed > 0, "{input}: {checked}");
+        assert_holds(&world);
     }
 }
 

@@ -3,7 +3,9 @@
 use hence_testkit::cli::World;
 
 const PROBLEM: &str = r#"{"version":"1.0.0","id":"choice","created_at":"2026-02-02T00:00:00Z",
-    "inputs":{"prompt":"which vendor","evidence":[{"id":"e1","text":"cheap"},{"id":"e2","text":"fast"}]}}"#;
+    "inputs":{"prompt":"which vendor","context":{"evidence":[{"id":"e1","text":"cheap"},{"id":"e2","text":"fast"}]},
+        "tasks":[{"id":"vendor","goal":"which vendor","method":"evidence.e1.text"}],"constraints":["cheap"],
+        "constraint_checks":[{"constraint":"cheap","expression":"tasks.vendor == 'cheap'"}]}}"#;
 
 const SKILL: &str = r#"{"id":"parts","version":"1.0.0","name":"Parts","description":"Joins","inputs":{},"outputs":{},
     "steps":[{"id":"first","uses":"text.join","input":{"parts":["a","b"]},"output":{"text":"vars.first"}},

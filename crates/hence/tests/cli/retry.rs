@@ -296,3 +296,19 @@ fn a_rollback_says_which_calls_will_be_made_again() {
     assert!(refused.contains("E0312") && refused.contains("step first called send once"), "{refused}");
     assert_eq!(world.ask(&["rollback", "r", "initial_state", "--yes"]).code, 0);
 }
+
+#[test]
+fn the_time_of_the_failed_run_counts_under_the_limit_of_its_retry() {
+    let world = hence_testkit::cli::World::new();
+    // The call takes longer than half of the limit, so that two of them exceed it.
+    let capabilities = "capabilities:\n  slow: {description: Slow, provider: {kind: command, command: [/bin/sh, -c, \"cat >/dev/null; sleep 2.5; test -e ok && echo '{}'\"]}}\n  act: {description: Act, provider: {kind: command, command: [/bin/sh, -c, \"cat >/dev/null; echo x >> acted; echo '{}'\"]}}\n";
+    let skill = "id: s\nversion: 1.0.0\nname: S\ndescription: D\ninputs: {}\noutputs: {}\ncapabilities: capabilities.yaml\nlimits: {seconds: 4}\nsteps:\n  - {id: one, uses: slow}\n  - {id: two, uses: act}\n";
+    world.write("capabilities.yaml", capabilities).write("skill.yaml", skill);
+    assert_eq!(world.ask(&["run", "skill.yaml", "--run-id", "r"]).code, 1);
+    world.write("ok", "");
+    let retried = world.ask(&["retry", "r"]);
+    assert_eq!(retried.code, 1, "{}", retried.stderr);
+    assert!(!world.path("acted").exists());
+    let why = world.cli(&["why", "r-retry-1"]);
+    assert!(why.contains("is 4 seconds"), "{why}");
+}

@@ -33,8 +33,8 @@ fn a_run_is_reviewed_from_handoff_to_approval() {
     assert_eq!(said(&world, &["approve", "one"]).0, 1);
     assert_eq!(said(&world, &["waive", "one", "evidence-as-given"]).0, 1);
     assert_eq!(said(&world, &["waive", "one", "evidence-as-given", "--note", "known sources"]).0, 0);
-    assert_eq!(said(&world, &["ack", "one", "verification-of-presence"]).0, 0);
-    assert_eq!(said(&world, &["resolve", "one", "verification-of-presence"]).0, 1);
+    assert_eq!(said(&world, &["ack", "one", "verification-as-declared"]).0, 0);
+    assert_eq!(said(&world, &["resolve", "one", "verification-as-declared"]).0, 1);
     assert_eq!(said(&world, &["ack", "one", "i2"]).0, 0);
     assert_eq!(said(&world, &["resolve", "one", "i2", "--note", "shown"]).0, 0);
     assert_eq!(said(&world, &["approve", "one", "--note", "fine"]).0, 0);

@@ -10,7 +10,7 @@ fn a_problem_gives_an_answer_and_names_its_journal() {
     let world = World::new();
     world.write("problem.json", problem("refund-42").to_string());
     assert_snapshot!(world.cli(&["run", "problem.json"]), @r"
-    answer        Processed 1 task(s).
+    answer        choose: e0 [e0].
     verification  passed
     status        completed
     run           refund-42
@@ -33,8 +33,9 @@ fn json_contains_the_same_report() {
     {
       "run": "refund-42",
       "status": "completed",
-      "answer": {"summary":"Processed 1 task(s)."},
+      "answer": {"statements":[{"evidence":["e0"],"kind":"concluded","text":"choose: e0"}],"summary":"choose: e0 [e0]."},
       "verification": "passed",
+      "reasons": [],
       "errors": [],
       "waiting": [],
       "usage": {
@@ -64,12 +65,13 @@ fn json_contains_the_same_report() {
       "runs": [
         {
           "run": "refund-42",
+          "skill": null,
           "status": "completed",
           "records": 14,
           "head": "<digest>:14",
           "created_at": "2026-02-02T00:00:00Z",
           "measured_at": "<time>",
-          "bytes": 9571,
+          "bytes": 10378,
           "waiting": [],
           "parent": null,
           "origin": null,
@@ -153,7 +155,7 @@ fn a_copy_that_cannot_be_written_is_reported_and_the_run_stays_stored() {
     let world = World::new();
     world.write("problem.json", problem("refund-42").to_string());
     assert_snapshot!(world.cli(&["run", "problem.json", "--journal", "no/such/folder"]), @r"
-    answer        Processed 1 task(s).
+    answer        choose: e0 [e0].
     verification  passed
     status        completed
     run           refund-42
@@ -172,7 +174,7 @@ fn a_run_that_is_named_is_not_run_twice() {
     let world = World::with_run("refund-42");
     let before = world.stored();
     assert_snapshot!(world.cli(&["run", "problem.json", "--run-id", "refund-42"]), @r"
-    answer        Processed 1 task(s).
+    answer        choose: e0 [e0].
     verification  passed
     status        completed
     run           refund-42
@@ -183,7 +185,7 @@ fn a_run_that_is_named_is_not_run_twice() {
     [exit 0]
     ");
     assert_snapshot!(world.cli(&["resume", "refund"]), @r"
-    answer        Processed 1 task(s).
+    answer        choose: e0 [e0].
     verification  passed
     status        completed
     run           refund-42
@@ -263,7 +265,7 @@ fn the_compat_profile_runs_replays_and_verifies() {
     error[E0204]: run refund-42 exists already with different content: journal differs
       header /clock: stored is nothing, given is "ticking"
       header /index: stored is nothing, given is 0
-      header /profile: stored is nothing, given is "strict"
+      header /profile: stored is nothing, given is "strict-2"
     hint: the stored run was not changed: `hence log refund-42` shows it, --run-id gives this one another id; `hence explain E0204` says more
     [exit 1]
     "#);
@@ -314,7 +316,7 @@ fn an_interrupted_run_resumes_to_the_same_bytes() {
     [exit 0]
     ");
     assert_snapshot!(world.cli(&["resume", "refund-42"]), @r"
-    answer        Processed 1 task(s).
+    answer        choose: e0 [e0].
     verification  passed
     status        completed
     run           refund-42
@@ -336,14 +338,14 @@ fn a_torn_tail_is_removed_and_reported() {
     let torn = whole[..whole.len() - 700].to_vec();
     world.set_journal("refund-42", &torn);
     assert_snapshot!(world.cli(&["resume", "refund-42"]), @r"
-    answer        Processed 1 task(s).
+    answer        choose: e0 [e0].
     verification  passed
     status        completed
     run           refund-42
     head          <digest>:14
     record        .hence/runs/refund-42/trace.ndjson
     --- stderr
-    run refund-42: cut 834 bytes of an unfinished append at byte 8037; the journal ends at <digest>:12
+    run refund-42: cut 833 bytes of an unfinished append at byte 8845; the journal ends at <digest>:12
     [exit 0]
     ");
     assert_eq!(world.journal("refund-42"), whole);
@@ -374,7 +376,7 @@ fn a_journal_of_another_problem_is_not_resumed_and_keeps_its_torn_tail() {
 fn large_values_are_stored_as_blobs_and_read_back() {
     let world = World::new();
     world.run_problem(&large_problem("large"));
-    let shown = world.ask(&["show", "large", "Decompose", "--json"]).json();
+    let shown = world.ask(&["show", "large", "3", "--json"]).json();
     assert!(shown["record"]["result"]["output"]["$blob"]["sha256"].is_string(), "{shown}");
     assert!(shown["output"].to_string().len() > 12 * 1024);
     let state = world.ask(&["state", "large", "/artifacts", "--json"]).json();

@@ -1,7 +1,9 @@
 //! Every shipped policy, violated by a run of a skill and by an imported log.
 //!
 //! The list of policies comes from the packs: a new policy without both examples fails the test. A policy that one of
-//! the two cannot violate says why: what hence writes then has that property by construction.
+//! the two cannot violate says so itself, with the reason: what hence writes has that property by construction.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -13,8 +15,8 @@ use hence_testkit::providers::{Voice, json_reply};
 enum Example {
     /// A skill: the steps with their action types and inputs.
     Steps(Vec<(&'static str, Value)>),
-    /// A skill of built-in functions, which can be computed again: its steps as written, and its metadata.
-    Computed { steps: &'static str, metadata: &'static str },
+    /// A skill that declares gaps and, before it ends, may ask a person, who approves.
+    Gaps { gaps: &'static str, asks: bool },
     /// A skill whose first step asks a person, who gives this answer under this name.
     Asked { answer: &'static str, by: Option<&'static str>, then: Vec<(&'static str, Value)> },
     /// A skill that asks a model, whose tokens cost this much a million.
@@ -23,11 +25,13 @@ enum Example {
     Claude(Vec<(&'static str, Value, &'static str)>),
     /// Spans: their names and attributes.
     Spans(Vec<(&'static str, Value)>),
-    /// Nothing that hence writes can violate it.
-    Never(&'static str),
+    /// A problem whose step Compute this capability carries out.
+    Problem(&'static str),
+    /// Nothing that hence writes can violate it, and the policy says so.
+    Never,
 }
 
-use Example::{Asked, Claude, Computed, Model, Never, Spans, Steps};
+use Example::{Asked, Claude, Gaps, Model, Never, Problem, Spans, Steps};
 
 fn steps<const N: usize>(steps: [(&'static str, Value); N]) -> Example {
     Steps(steps.into())
@@ -73,28 +77,31 @@ fn violations(policy: &str) -> Option<(Example, Example)> {
             Spans(vec![("chat gpt", json!({"seconds": 601}))]),
         ),
         "inputs-produced-once" => (
-            Never("a run's artifact is made once, by the action that is recorded before its readers"),
+            Never,
             Spans(vec![
                 ("chat first", json!({"ponens.inputs": ["report"]})),
                 ("chat second", json!({"ponens.outputs": ["report"]})),
             ]),
         ),
-        "outputs-recorded" => (
-            Never("each output of an action of a run is made together with its artifact"),
-            Never("each output of an imported action is made together with its artifact"),
-        ),
+        "outputs-recorded" => (Never, Never),
         "goals-have-models" => (
-            Never("a goal without a model in its sources is exported as a note"),
-            Never("no importer makes a goal"),
+            Never,
+            Spans(vec![(
+                "state a goal",
+                json!({"ponens.action_type": "DefineVerificationGoal", "ponens.outputs": ["g"],
+                    "ponens.artifact_type": "VerificationGoal",
+                    "ponens.payload": r#"{"goal_id": 1, "kind": "theorem", "description": "safe", "target_artifact_id": "text"}"#}),
+            )]),
         ),
         "generated-tests-grounded" => (
-            Never("tests without an analysis in their sources are exported as a note"),
-            Never("no importer makes generated tests"),
+            Never,
+            Spans(vec![(
+                "generate tests",
+                json!({"ponens.action_type": "GenerateTests", "ponens.outputs": ["t"],
+                    "ponens.artifact_type": "GeneratedTests", "ponens.payload": r#"{"language": "python"}"#}),
+            )]),
         ),
-        "files-modified-true" => (
-            Never("the list is computed from the same evidence"),
-            Never("the list is computed from the same evidence"),
-        ),
+        "files-modified-true" => (Never, Never),
         "tests-pass-before-commit" => (
             steps([
                 ("EditFile", json!({"path": "a.py"})),
@@ -140,8 +147,12 @@ fn violations(policy: &str) -> Option<(Example, Example)> {
             ]),
         ),
         "no-open-critical-at-approval" => (
-            Never("no exporter calls a gap critical; people do (`hence trace residuals add`)"),
-            Never("no importer calls a gap critical; people do (`hence trace residuals add`)"),
+            Gaps { gaps: "[{kind: unverified, severity: critical, statement: Nobody looked}]", asks: true },
+            Spans(vec![(
+                "approve release",
+                json!({"ponens.action_type": "Approve",
+                    "ponens.residuals": r#"[{"kind": "unverified", "severity": "critical", "statement": "nobody looked"}]"#}),
+            )]),
         ),
         "high-gaps-acknowledged-before-commit" => (
             steps([("RunTests", json!({"passed": false})), ("GitCommit", json!({"message": "change"}))]),
@@ -150,58 +161,55 @@ fn violations(policy: &str) -> Option<(Example, Example)> {
                 bash(COMMIT, "[main 1] change"),
             ]),
         ),
-        "decisions-justified" => (
-            Never("each decision of a run follows from a rule of its skill, which is its reason"),
-            Spans(vec![("decision on refund", json!({}))]),
-        ),
+        "decisions-justified" => (Never, Spans(vec![("decision on refund", json!({}))])),
         "verify-after-formalise" => (
             steps([("Formalize", json!({"text": "model"}))]),
-            Never("no importer makes a formalisation: no log of these formats has one"),
+            Spans(vec![("write the model", json!({"ponens.action_type": "Formalize"}))]),
         ),
-        "counterexample-leads-to-fix" => {
-            (Steps(refuted()), Never("no importer reads the result of a verification"))
-        }
+        "counterexample-leads-to-fix" => (Steps(refuted()), Spans(vec![refuted_span()])),
         "no-commit-on-counterexample" => {
             let mut all = refuted();
             all.push(("GitCommit", json!({"message": "change"})));
-            (Steps(all), Never("no importer reads the result of a verification"))
+            (Steps(all), Spans(vec![refuted_span(), ("commit change", json!({}))]))
         }
         "proof-on-high-stakes-paths" => (
             steps([("EditFile", json!({"path": "payments/refund.py"}))]),
             Claude(vec![edit("/p/payments/refund.py")]),
         ),
-        "gaps-declared" => (
-            Computed { steps: CHECKED_EDIT, metadata: "{actions: {edit: EditFile}}" },
-            Claude(vec![edit("/p/a.py")]),
-        ),
+        "gaps-declared" => (Never, Claude(vec![edit("/p/a.py")])),
         "assumptions-located" => (
-            Never("each assumption of a run is about its problem"),
-            Never("importers declare no assumptions"),
+            Gaps { gaps: "[{kind: assumption, statement: Clocks agree}]", asks: false },
+            Spans(vec![(
+                "chat gpt",
+                json!({"ponens.residuals": r#"[{"kind": "assumption", "statement": "clocks agree"}]"#}),
+            )]),
         ),
         "unverified-has-check" => (
-            Never("each gap of a run is written with its check"),
-            Never("importers declare no unverified gaps"),
+            Gaps { gaps: "[{kind: unverified, statement: Not load tested}]", asks: false },
+            Spans(vec![(
+                "chat gpt",
+                json!({"ponens.residuals": r#"[{"kind": "unverified", "statement": "not load tested"}]"#}),
+            )]),
         ),
-        "beginning-and-end-recorded" => (
-            Never("the header is the beginning, and the export says how far the run is"),
-            Never("an importer states the first instruction and how the log ends"),
+        "answer-after-failed-check" => (
+            steps([("RunTests", json!({"passed": false})), ("Explain", json!({"text": "all is well"}))]),
+            Spans(vec![
+                ("pytest", json!({"ponens.action_type": "RunTests", "ponens.result": "failed"})),
+                ("answer", json!({"ponens.action_type": "Explain"})),
+            ]),
         ),
-        "reasons-recorded" => (
-            Never("each step of a run states the rule of the skill it follows"),
-            Claude(vec![bash("ls", "a.py")]),
+        "claims-stand" => (
+            Problem(r#"{"conclusions": [{"task": "goal_1", "value": "yes", "evidence": ["nowhere"]}]}"#),
+            Never,
         ),
-        "tools-recorded" => (
-            Never("each action of a run names what it called"),
-            Never("importers write reasoning only for tools that are named"),
-        ),
+        "beginning-and-end-recorded" => (Never, Never),
+        "reasons-recorded" => (Never, Claude(vec![bash("ls", "a.py")])),
+        "tools-recorded" => (Never, Spans(vec![("prove it", json!({"ponens.action_type": "Verify"}))])),
         "actors-recorded" => (
             Asked { answer: "yes", by: None, then: vec![] },
             Spans(vec![("approve release", json!({"ponens.result": "rejected"}))]),
         ),
-        "evaluations-recorded" => (
-            Never("an export evaluates each policy the run was under"),
-            Never("an imported trace carries no policies"),
-        ),
+        "evaluations-recorded" => (Never, Never),
         "endings-recorded" => (
             steps([("Lint", json!({"text": "looked at 12 files"}))]),
             Claude(vec![bash("ruff check .", UNANSWERED)]),
@@ -210,8 +218,13 @@ fn violations(policy: &str) -> Option<(Example, Example)> {
     })
 }
 
-/// A change whose result is computed, then checked: nothing is left open that a run would declare.
-const CHECKED_EDIT: &str = "  - {id: edit, uses: text.join, input: {parts: [a, b]}, output: {text: vars.text}}\n  - {id: test, uses: rules.check, input: {records: [{text: vars.text}], rules: [{id: r, expect: {$literal: \"inputs.text == 'ab'\"}}]}}\n";
+/// A verification in telemetry that refutes its goal.
+fn refuted_span() -> (&'static str, Value) {
+    let payload = r#"{"goal_id": 1, "status": "refuted", "result": {"refuted": {"counterexample": "x = 1"}}, "engine": "z3"}"#;
+    let attributes = json!({"ponens.action_type": "Verify", "ponens.outputs": ["r"],
+        "ponens.artifact_type": "VerificationResult", "ponens.payload": payload});
+    ("verify the model", attributes)
+}
 
 /// A model, a goal about it, and a verification that refutes the goal.
 fn refuted() -> Vec<(&'static str, Value)> {
@@ -263,21 +276,33 @@ const QUESTION: &str = "  - {id: ask, uses: human.ask, input: {question: Go?, op
 /// Makes the example; returns the run or the file to check.
 fn make(world: &World, example: &Example) -> Option<&'static str> {
     match example {
-        Never(_) => None,
+        Never => None,
+        Problem(reply) => {
+            let capability = json!({"description": "d", "effects": "reads",
+                "provider": {"kind": "command", "command": ["/bin/sh", "-c", format!("cat >/dev/null; echo '{reply}'")]}});
+            world.write("capabilities.json", json!({"capabilities": {"propose": capability}}).to_string());
+            let problem = json!({"version": "1.0.0", "id": "r", "created_at": "2026-02-02T00:00:00Z",
+                "inputs": {"prompt": "Is it so?", "goals": ["Is it so?"]},
+                "settings": {"bindings": {"Compute": {"capability": "propose"}}}});
+            world.write("problem.json", problem.to_string());
+            let ran = world.ask(&["run", "problem.json", "--capabilities", "capabilities.json"]);
+            assert_eq!(ran.code, 1, "{}", ran.stderr);
+            Some("r")
+        }
         Steps(steps) => {
             write_skill(world, "", steps);
             let ran = world.ask(&RUN);
             assert_eq!(ran.code, 0, "{}", ran.stderr);
             Some("r")
         }
-        Computed { steps, metadata } => {
-            write_skill(world, steps, &[]);
+        Gaps { gaps, asks } => {
+            write_skill(world, if *asks { QUESTION } else { "" }, &[("ToolCall", json!({"n": 1}))]);
             let skill = String::from_utf8(world.read("skill.yaml")).unwrap();
-            world.write(
-                "skill.yaml",
-                skill.replace("metadata: {actions: {}}", &format!("metadata: {metadata}")),
-            );
-            let ran = world.ask(&RUN);
+            world.write("skill.yaml", skill.replace("metadata: {", &format!("metadata: {{gaps: {gaps}, ")));
+            let mut ran = world.ask(&RUN);
+            if *asks {
+                ran = world.ask(&["answer", "r", "ask", "--value", "yes", "--by", "eve", "--resume"]);
+            }
             assert_eq!(ran.code, 0, "{}", ran.stderr);
             Some("r")
         }
@@ -312,7 +337,7 @@ fn make(world: &World, example: &Example) -> Option<&'static str> {
         }
         Claude(calls) => {
             let mut log =
-                json!({"type": "user", "sessionId": "s", "cwd": "/p", "message": {"content": "Do it"}})
+                json!({"type": "user", "sessionId": "s", "cwd": "/p", "timestamp": "2026-01-01T00:00:00Z", "message": {"content": "Do it"}})
                     .to_string();
             for (place, (tool, input, result)) in calls.iter().enumerate() {
                 let id = place.to_string();
@@ -369,38 +394,46 @@ fn imported(world: &World, format: &str) -> Option<&'static str> {
     Some("log.json")
 }
 
-/// The number of examples that there cannot be. A new one needs a reason, and a change of this number.
-const NEVER: usize = 26;
+/// The number of examples that there cannot be. A new one needs a reason in its pack, and a change of this number.
+const NEVER: usize = 16;
+
+fn trace_of(world: &World, made: &str) -> Value {
+    match made {
+        "r" => world.ask(&["trace", "export", "r", "--json"]).json(),
+        file => serde_json::from_slice(&world.read(file)).unwrap(),
+    }
+}
 
 #[test]
 fn a_run_and_a_log_violate_every_shipped_policy() {
     let packs = World::new().ask(&["policy", "list", "--json"]).json();
     let mut never = 0;
     let mut wrong = Vec::new();
+    let mut written = Written::default();
     for policy in packs["policies"].as_array().unwrap() {
         let (id, pack) = (policy["policy_id"].as_str().unwrap(), policy["pack"].as_str().unwrap());
         let (run, log) = violations(id).unwrap_or_else(|| panic!("{id} has no example of a violation"));
-        for (source, example) in [("run", run), ("log", log)] {
-            if let Never(reason) = &example {
-                assert!(!reason.is_empty());
+        for (source, example) in [("run of a skill", run), ("imported log", log)] {
+            let said = format!("no {source} violates it: ");
+            let stated = policy["by_construction"].as_array().unwrap().iter();
+            let is_stated = stated.filter_map(Value::as_str).any(|text| text.starts_with(&said));
+            if matches!(example, Never) != is_stated {
+                wrong.push(format!("{id} by a {source}: the policy says that it cannot be: {is_stated}"));
+            }
+            if matches!(example, Never) {
                 never += 1;
                 continue;
             }
             let world = World::new();
             let made = make(&world, &example).unwrap();
+            let trace = trace_of(&world, made);
+            written.add(&trace);
             let checked =
                 world.ask(&["policy", "check", made, "--policy", pack, "--only", id, "--json"]).json();
             let verdict = &checked["traces"][0]["verdicts"][0];
             if verdict["status"] != "failed" {
-                let types: Vec<Value> = match made {
-                    "r" => world.ask(&["trace", "export", "r", "--json"]).json()["actions"].clone(),
-                    file => serde_json::from_slice::<Value>(&world.read(file)).unwrap()["actions"].clone(),
-                }
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|action| action["type"].clone())
-                .collect();
+                let actions = trace["actions"].as_array().unwrap().iter();
+                let types: Vec<&Value> = actions.map(|action| &action["type"]).collect();
                 wrong
                     .push(format!("{id} by a {source}: {} {} {types:?}", verdict["status"], verdict["note"]));
             }
@@ -408,6 +441,65 @@ fn a_run_and_a_log_violate_every_shipped_policy() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert_eq!(never, NEVER);
+    more_written(&mut written);
+    written.compare();
+}
+
+/// The members that traces of runs and logs have, by the object they are members of.
+#[derive(Default)]
+struct Written(BTreeMap<&'static str, BTreeSet<String>>);
+
+impl Written {
+    fn add(&mut self, trace: &Value) {
+        for action in trace["actions"].as_array().unwrap() {
+            self.members("execution", &action["execution"]);
+            self.members("request", &action["request"]);
+        }
+        for artifact in trace["artifacts"].as_array().into_iter().flatten() {
+            self.members("metadata", &artifact["metadata"]);
+        }
+    }
+
+    fn members(&mut self, name: &'static str, object: &Value) {
+        let keys = object.as_object().into_iter().flat_map(|object| object.keys().cloned());
+        self.0.entry(name).or_default().extend(keys);
+    }
+
+    /// Compares what was written with what the lint takes for written, in both directions.
+    fn compare(&self) {
+        for (name, listed) in hence_policy::lint::WRITTEN {
+            let listed: BTreeSet<String> = listed.iter().map(|member| (*member).to_owned()).collect();
+            let found = self.0.get(name).cloned().unwrap_or_default();
+            let unlisted: Vec<&String> = found.difference(&listed).collect();
+            let unwritten: Vec<&String> = listed.difference(&found).collect();
+            assert!(unlisted.is_empty(), "`{name}`: written, and the lint does not know it: {unlisted:?}");
+            assert!(unwritten.is_empty(), "`{name}`: the lint says that it is written: {unwritten:?}");
+        }
+    }
+}
+
+/// Adds traces that show the members which no violation needs.
+fn more_written(written: &mut Written) {
+    let world = World::new();
+    write_skill(
+        &world,
+        QUESTION.replace("question: Go?", "question: Go?, context: {why: now}").as_str(),
+        &[],
+    );
+    assert_eq!(world.ask(&RUN).code, 3);
+    assert_eq!(world.ask(&["answer", "r", "ask", "--value", "yes", "--resume"]).code, 0);
+    written.add(&trace_of(&world, "r"));
+    let world = World::new();
+    let made = make(&world, &Spans(vec![("chat", json!({"gen_ai.request.model": "m-1"}))])).unwrap();
+    written.add(&trace_of(&world, made));
+    for calls in [
+        vec![bash("pytest -q && git push origin main", "done"), ("mcp__x__y", json!({"a": 1}), "done")],
+        vec![("Write", json!({"file_path": "/p/a.py", "content": "x"}), "done")],
+    ] {
+        let world = World::new();
+        let made = make(&world, &Claude(calls)).unwrap();
+        written.add(&trace_of(&world, made));
+    }
 }
 
 #[test]

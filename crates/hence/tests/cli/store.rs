@@ -209,8 +209,8 @@ fn two_processes_that_run_the_same_problem_leave_one_whole_run() {
 fn the_doctor_finds_nothing_in_a_healthy_store() {
     let world = World::with_run("refund-42");
     assert_snapshot!(world.cli(&["doctor"]), @r"
-    checked 1 runs and 0 blobs
-    found: index: it is missing
+    checked 1 run and 0 blobs
+    nothing is wrong
     [exit 0]
     ");
     assert_snapshot!(world.cli(&["doctor", "--json"]), @r#"
@@ -236,15 +236,15 @@ fn the_doctor_names_a_torn_tail_and_removes_it_on_request() {
     torn.extend_from_slice(b"{\"torn");
     world.set_journal("refund-42", &torn);
     assert_snapshot!(world.cli(&["doctor"]), @r"
-    checked 1 runs and 0 blobs
-    found: run refund-42: 6 bytes of an unfinished append at byte 9571
+    checked 1 run and 0 blobs
+    found: run refund-42: 6 bytes of an unfinished append at byte 10378
     --- stderr
     hint: `hence doctor --rebuild` repairs what can be repaired without losing a record
     [exit 1]
     ");
     assert_eq!(world.journal("refund-42"), torn);
     assert_snapshot!(world.cli(&["doctor", "--rebuild"]), @r"
-    done: run refund-42: cut 6 bytes of an unfinished append at byte 9571; the journal ends at <digest>:14
+    done: run refund-42: cut 6 bytes of an unfinished append at byte 10378; the journal ends at <digest>:14
     done: index: rebuilt from 1 journals
     nothing is wrong
     [exit 0]
@@ -259,7 +259,7 @@ fn the_doctor_names_damage_and_does_not_touch_it() {
     damaged.extend_from_slice(b"not a record\n");
     world.set_journal("refund-42", &damaged);
     assert_snapshot!(world.refused(&["doctor"]), @r"
-    checked 1 runs and 0 blobs
+    checked 1 run and 0 blobs
     found: run refund-42: damaged: the last whole line is not JSON: expected a JSON value, found 'n' at line 1, column 1
     --- stderr
     hint: `hence verify RUN` shows which records of a run still hold; importing its bundle again restores lost values
@@ -289,7 +289,7 @@ fn the_doctor_names_damage_and_does_not_touch_it() {
     torn           0
     damaged        1
     records        0
-    journal bytes  9584
+    journal bytes  10391
     measured       <time> to <time>, 14 of 0 records
     took           <n> ms in 10 steps
     [exit 0]

@@ -322,3 +322,24 @@ fn a_problem_is_measured_step_by_step() {
     assert!(steps.iter().all(|row| row["measured"]["duration_ms"].is_u64()), "{steps:?}");
     assert!(rows.iter().all(|row| row["measured"]["recorded_at"].is_string()));
 }
+
+#[test]
+fn runs_of_variables_are_measured() {
+    let world = world();
+    world.out("vars init v 'Do it' --now 2030-01-01T00:00:00Z");
+    world.out("vars set v abc 1 --scope global --now 2030-01-01T00:00:00Z");
+    let rows = log(&world, "v");
+    assert!(rows.len() >= 3 && rows.iter().all(|row| row["measured"]["recorded_at"].is_string()), "{rows:?}");
+    let measured = rows[2]["measured"]["recorded_at"].as_str().unwrap();
+    assert!(
+        !measured.starts_with("2030"),
+        "the caller's time is recorded, the machine's is measured: {measured}"
+    );
+    assert_eq!(json_of(&world, &["why", "v"])["since"], rows.last().unwrap()["measured"]["recorded_at"]);
+    assert!(json_of(&world, &["runs"])["runs"][0]["measured_at"].is_string());
+    for line in ["verify v", "replay v", "doctor", "--store .hence/scopes log global", "export v bundle"] {
+        world.out(line);
+    }
+    world.out("--store other import bundle");
+    assert!(json_of(&world, &["--store", "other", "log", "v"]).to_string().contains("\"elsewhere\":true"));
+}

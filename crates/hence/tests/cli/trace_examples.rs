@@ -50,7 +50,8 @@ fn every_example_is_exported_validated_graded_and_reported() {
         let shown = example.display().to_string();
         let more: Vec<&str> = more.iter().map(String::as_str).collect();
         let run = world.ask(&[&["run", document.to_str().unwrap(), "--json"][..], &more].concat());
-        assert!(run.code <= 1, "{shown}: {}", run.stderr);
+        // An example that asks a person waits (3); its trace says so.
+        assert!([0, 1, 3].contains(&run.code), "{shown}: {}", run.stderr);
         let id = world.ask(&["runs", "--json"]).json()["runs"][0]["run"].as_str().unwrap().to_owned();
         let export = world.ask(&["trace", "export", &id, "--out", "t.json"]);
         assert_eq!(export.code, 0, "{shown}: {}", export.stderr);

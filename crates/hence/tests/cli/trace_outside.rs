@@ -182,3 +182,81 @@ fn binding_without_a_commit_is_refused() {
     alone.write("t.json", trace(&[]));
     assert!(alone.ask(&["trace", "bind", "t.json"]).stderr.contains("the program git cannot be run"));
 }
+
+/// A program that a person calls `pytest` and that does everything it should not.
+const HOSTILE_TESTS: &str = r#"#!/bin/sh
+: > "$OUTSIDE/written" 2>/dev/null && echo wrote outside
+: > inside && echo wrote inside
+(exec 3<>/dev/tcp/127.0.0.1/$PORT) 2>/dev/null && echo connected
+kill -0 "$TESTER" 2>/dev/null && echo reached the tester
+[ -e "/proc/$TESTER/status" ] && grep -q "^Pid:.$TESTER\$" "/proc/$TESTER/status" && echo saw the tester
+mount -t tmpfs none /proc 2>/dev/null && echo mounted
+setsid sh -c 'sh -c "echo up > daemon; exec sleep 6000$PORT" & exit 0' >/dev/null 2>&1
+(setsid sh -c '(trap "" TERM HUP INT; sleep 6001$PORT) & :' &)
+nohup sleep 6002$PORT >/dev/null 2>&1 &
+while [ ! -s daemon ]; do sleep 0.05; done
+echo "daemon $(cat daemon)"
+"#;
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_reproduced_command_writes_nothing_outside_reaches_nobody_and_leaves_nothing_running() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let outside = tempfile::tempdir().unwrap();
+    let world = World::new();
+    let path = format!("{}:{}", world.path("bin").display(), std::env::var("PATH").unwrap());
+    let tester = std::process::id().to_string();
+    let world = world.env("PATH", &path).env("PORT", &port).env("TESTER", &tester);
+    let world = world.env("OUTSIDE", &outside.path().display().to_string());
+    // Bash has connections; another shell reports that it has none.
+    let shell = if Path::new("/bin/bash").exists() { "#!/bin/bash" } else { "#!/bin/sh" };
+    world.write("bin/pytest", HOSTILE_TESTS.replacen("#!/bin/sh", shell, 1)).write("src/a", "one\n");
+    let program = world.path("bin/pytest");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    world.write("t.json", trace(&[candidate(1, "pytest -q", Some("x"))]));
+    let report = world
+        .ask(&[
+            "trace",
+            "reproduce",
+            "t.json",
+            "--run",
+            "--with",
+            "src",
+            "--env",
+            "PORT",
+            "--env",
+            "TESTER",
+            "--env",
+            "OUTSIDE",
+            "--json",
+        ])
+        .json();
+    let row = &report["candidates"][0];
+    let output = row.to_string();
+    assert!(output.contains("wrote inside") && output.contains("daemon "), "{report}");
+    // Whether namespaces are to be had or not, nothing outlives the command.
+    let left = || -> Vec<String> {
+        let entries = std::fs::read_dir("/proc").unwrap().flatten();
+        let lines = entries.filter_map(|entry| std::fs::read_to_string(entry.path().join("cmdline")).ok());
+        lines.filter(|line| line.contains("600") && line.contains(&port)).collect()
+    };
+    let started = std::time::Instant::now();
+    while !left().is_empty() {
+        assert!(started.elapsed() < std::time::Duration::from_secs(30), "{:?} lives", left());
+        // A killed process is in the list until its parent has seen its end.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    if row["isolation"] != "isolated" {
+        eprintln!("skipped in part: {}", row["isolation"]);
+        return;
+    }
+    for deed in ["wrote outside", "connected", "reached the tester", "saw the tester", "mounted"] {
+        assert!(!output.contains(deed), "{deed}: {output}");
+    }
+    assert!(!outside.path().join("written").exists());
+    assert!(listener.accept().is_err(), "somebody connected");
+    assert!(!world.path("src/inside").exists(), "the copy is written to, not the project");
+}

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use hence_testkit::cli::World;
+use hence_testkit::cli::{World, verified};
 
 /// How often runs of each kind are killed, unless the environment says otherwise.
 const KILLS: u64 = 12;
@@ -82,7 +82,10 @@ fn bound_steps() -> Kind {
         }
     });
     Kind {
-        files: vec![("capabilities.yaml", capabilities(output)), ("problem.json", problem.to_string())],
+        files: vec![
+            ("capabilities.yaml", capabilities(output)),
+            ("problem.json", verified(problem).to_string()),
+        ],
         run: &["run", "problem.json", "--capabilities", "capabilities.yaml", "--run-id", "r"],
         output,
         effects: 3,
@@ -226,4 +229,37 @@ fn no_effect_of_a_skill_happens_twice_under_a_truthful_person() {
 #[test]
 fn no_effect_of_a_bound_step_happens_twice_under_a_truthful_person() {
     killed(&bound_steps(), 0xD1B5_4A32_D192_ED03);
+}
+
+#[test]
+fn why_names_the_decision_that_a_stopped_loop_ends_with() {
+    let world = World::with_run("loops");
+    let journal = world.journal("loops");
+    let lines: Vec<&[u8]> = journal.split_inclusive(|byte| *byte == b'\n').collect();
+    let is_decision = |line: &&[u8]| String::from_utf8_lossy(line).contains("\"action\":\"repeat\"");
+    let at = lines.iter().position(is_decision).unwrap();
+    world.set_journal("loops", lines[..=at].concat());
+    let said = world.cli(&["why", "loops"]);
+    assert!(said.contains("after a decision of its loop, repeat"), "{said}");
+}
+
+#[test]
+fn a_difference_of_inputs_that_no_step_reads_is_shown() {
+    let world = World::new();
+    let skill = "{id: d, version: 1.0.0, name: N, description: D, inputs: {a: {type: string}, b: {type: string}},
+ outputs: {t: {type: string}}, steps: [{id: s, uses: text.join, input: {parts: [inputs.a]}, output: {text: outputs.t}}]}";
+    world.write("d.yaml", skill);
+    for (run, b) in [("one", "x"), ("two", "x"), ("three", "y")] {
+        let b = format!("b={b}");
+        let made = world.ask(&["run", "d.yaml", "--input", "a=1", "--input", &b, "--run-id", run]);
+        assert_eq!(made.code, 0, "{}", made.stderr);
+    }
+    assert!(
+        world.cli(&["diff", "one", "two"]).contains("in ids and times alone"),
+        "{}",
+        world.cli(&["diff", "one", "two"])
+    );
+    let said = world.cli(&["diff", "one", "three"]);
+    assert!(said.contains("/problem/inputs/context/inputs/b  \"x\" | \"y\""), "{said}");
+    assert!(!said.contains("alone"), "{said}");
 }

@@ -283,10 +283,7 @@ fn the_prompt_runs_commands_line_by_line_and_continues_after_a_mistake() {
 #[test]
 fn a_run_of_another_kind_is_refused_with_a_hint() {
     let world = World::new();
-    world.write(
-        "p.json",
-        r#"{"version":"1.0.0","id":"p","created_at":"2026-02-02T00:00:00Z","inputs":{"prompt":"x"}}"#,
-    );
+    world.write("p.json", hence_testkit::cli::problem("p").to_string());
     world.out("run p.json");
     insta::assert_snapshot!(world.hence("vars list p"));
 }

@@ -188,3 +188,74 @@ fn a_piped_prompt_lists_its_commands_and_does_not_wait() {
         assert!(told.contains(word), "{word}: {told}");
     }
 }
+
+const READING: &str =
+    "{id: reading, version: 1.0.0, name: Reading, description: reads, inputs: {}, outputs: {text: {type: string}}, steps: [
+  {id: r, uses: text.join, input: {parts: [vars.shared_fact, '!']}, output: {text: outputs.text},
+   config: {variables: {shared_fact: {type: text, scope: global}}}},
+  {id: w, uses: text.join, input: {parts: [vars.shared_fact, '+']}, output: {text: vars.shared_fact},
+   config: {variables: {shared_fact: {type: text, scope: global}}}}]}";
+
+#[test]
+fn a_skill_reads_what_others_wrote_to_a_shared_scope_and_its_replay_reads_the_record() {
+    let world = World::new();
+    world.write("sharing.yaml", SHARING).write("reading.yaml", READING);
+    assert_eq!(world.ask(&["check", "reading.yaml"]).code, 0, "{}", world.cli(&["check", "reading.yaml"]));
+    // Nobody has written it yet.
+    let missing = world.ask(&["run", "reading.yaml", "--run-id", "early"]);
+    assert_eq!(missing.code, 1, "{}", missing.stderr);
+    assert!(world.cli(&["why", "early"]).contains("shared_fact"), "{}", world.cli(&["why", "early"]));
+    // From variables to a skill, from a skill to a skill, and back.
+    world.out("vars init plain x");
+    world.out("vars set plain shared_fact zero --scope global");
+    world.out("run reading.yaml --run-id first");
+    assert_eq!(json(&world, "run reading.yaml --run-id second --json")["outputs"]["text"], "zero+!");
+    assert_eq!(world.out("vars get plain shared_fact --peek"), "zero++\n");
+    assert_eq!(world.out("vars get first shared_fact"), "zero+\n");
+    assert_eq!(shares(&world, "global"), 3, "what was read is not published again");
+    // What others write later changes nothing that is recorded.
+    world.out("vars set plain shared_fact other");
+    std::fs::rename(world.path(".hence/scopes"), world.path("elsewhere")).unwrap();
+    for line in
+        ["verify first", "replay first", "resume first", "run reading.yaml --run-id first", "verify second"]
+    {
+        assert_eq!(world.ask(&line.split(' ').collect::<Vec<_>>()).code, 0, "{line}: {}", world.hence(line));
+    }
+    std::fs::remove_dir_all(world.path(".hence/scopes")).unwrap_or_default();
+    std::fs::rename(world.path("elsewhere"), world.path(".hence/scopes")).unwrap();
+    let problem = String::from_utf8(world.read(".hence/runs/first/problem.json")).unwrap();
+    world.write(".hence/runs/first/problem.json", problem.replace("zero", "nine"));
+    assert_eq!(world.ask(&["verify", "first"]).code, 1, "the header binds what was read");
+    world.write(".hence/runs/first/problem.json", problem);
+    // A fork keeps what its origin read; a new run reads what is there now.
+    world.out("fork first --from w --run-id forked --yes");
+    world.out("verify forked");
+    assert_eq!(json(&world, "run reading.yaml --run-id third --json")["outputs"]["text"], "zero+!");
+}
+
+#[test]
+fn a_session_is_shared_by_the_runs_that_name_it_and_read_only_variables_stay() {
+    let world = World::new();
+    world.write("s.yaml", READING.replace("global", "session"));
+    world.out("vars init plain x --session s1");
+    world.out("vars set plain shared_fact mine");
+    let alone = world.ask(&["run", "s.yaml", "--run-id", "alone"]);
+    assert_eq!(alone.code, 1, "a run without a session has its own: {}", alone.stderr);
+    assert_eq!(json(&world, "run s.yaml --run-id one --session s1 --json")["outputs"]["text"], "mine!");
+    assert_eq!(world.out("vars get plain shared_fact --peek"), "mine+\n");
+    world.out("verify one");
+    world.out("vars init other x");
+    world.out("vars set other shared_fact fixed --scope global --read-only");
+    world.write("g.yaml", READING);
+    let refused = world.ask(&["run", "g.yaml", "--run-id", "refused"]);
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    assert!(world.cli(&["why", "refused"]).contains("read-only"), "{}", world.cli(&["why", "refused"]));
+    world.out("verify refused");
+    // A large value is read whole.
+    world.write("large.txt", "x".repeat(30_000));
+    world.out("vars set other large_fact @large.txt --scope global");
+    world.write("l.yaml", READING.replace("shared_fact", "large_fact"));
+    let read = json(&world, "run l.yaml --run-id large --json");
+    assert_eq!(read["outputs"]["text"].as_str().map(str::len), Some(30_001));
+    world.out("verify large");
+}

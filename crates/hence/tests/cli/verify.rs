@@ -55,7 +55,11 @@ fn a_whole_run_holds_at_every_level_that_needs_no_anchor() {
           "reasons": [],
           "unchecked": [
             "input_hash of Normalize (the problem is not known)",
-            "input_hash of Decompose (the problem is not known)"
+            "input_hash of Decompose (the problem is not known)",
+            "input_hash of AcquireEvidence (the problem is not known)",
+            "input_hash of Compute (the problem is not known)",
+            "input_hash of AcquireEvidence (the problem is not known)",
+            "input_hash of Compute (the problem is not known)"
           ]
         },
         {
@@ -84,6 +88,7 @@ fn a_whole_run_holds_at_every_level_that_needs_no_anchor() {
       ],
       "links": [],
       "blobs": [],
+      "beside": [],
       "snapshot": null,
       "not_shown": [
         "that nothing was cut from the end: a shorter chain is a valid chain; only a head kept elsewhere shows it",
@@ -162,6 +167,10 @@ fn a_file_is_verified_alone_or_with_its_problem() {
       anchored  not checked  no head kept elsewhere was given
       linked: not checked: input_hash of Normalize (the problem is not known)
       linked: not checked: input_hash of Decompose (the problem is not known)
+      linked: not checked: input_hash of AcquireEvidence (the problem is not known)
+      linked: not checked: input_hash of Compute (the problem is not known)
+      linked: not checked: input_hash of AcquireEvidence (the problem is not known)
+      linked: not checked: input_hash of Compute (the problem is not known)
     head <digest>:14
     not shown by these checks:
       that nothing was cut from the end: a shorter chain is a valid chain; only a head kept elsewhere shows it
@@ -188,6 +197,10 @@ fn a_file_is_verified_alone_or_with_its_problem() {
       anchored  not checked  no head kept elsewhere was given
       linked: not checked: input_hash of Normalize (the problem is not known)
       linked: not checked: input_hash of Decompose (the problem is not known)
+      linked: not checked: input_hash of AcquireEvidence (the problem is not known)
+      linked: not checked: input_hash of Compute (the problem is not known)
+      linked: not checked: input_hash of AcquireEvidence (the problem is not known)
+      linked: not checked: input_hash of Compute (the problem is not known)
     head <digest>:14
     not shown by these checks:
       that nothing was cut from the end: a shorter chain is a valid chain; only a head kept elsewhere shows it
@@ -228,6 +241,10 @@ fn a_journal_cut_at_a_record_passes_as_a_chain_and_fails_against_the_anchor() {
       anchored  not checked  no head kept elsewhere was given
       linked: not checked: input_hash of Normalize (the problem is not known)
       linked: not checked: input_hash of Decompose (the problem is not known)
+      linked: not checked: input_hash of AcquireEvidence (the problem is not known)
+      linked: not checked: input_hash of Compute (the problem is not known)
+      linked: not checked: input_hash of AcquireEvidence (the problem is not known)
+      linked: not checked: input_hash of Compute (the problem is not known)
     head <digest>:9
     the run is unfinished: more records should follow
     not shown by these checks:
@@ -251,6 +268,10 @@ fn a_journal_cut_at_a_record_passes_as_a_chain_and_fails_against_the_anchor() {
                              head_mismatch, expected <digest>…, found <digest>…
       linked: not checked: input_hash of Normalize (the problem is not known)
       linked: not checked: input_hash of Decompose (the problem is not known)
+      linked: not checked: input_hash of AcquireEvidence (the problem is not known)
+      linked: not checked: input_hash of Compute (the problem is not known)
+      linked: not checked: input_hash of AcquireEvidence (the problem is not known)
+      linked: not checked: input_hash of Compute (the problem is not known)
     head <digest>:9
     the run is unfinished: more records should follow
     not shown by these checks:
@@ -389,7 +410,7 @@ fn the_doctor_finds_an_altered_record_in_every_store_of_the_folder() {
     let text = String::from_utf8(world.journal("refund-42")).unwrap();
     world.set_journal("refund-42", text.replacen("\"status\":\"success\"", "\"status\":\"skipped\"", 1));
     let shown = world.refused(&["doctor"]);
-    assert!(shown.contains("run refund-42: broken at record 1"), "{shown}");
+    assert!(shown.contains("run refund-42: chain broken at record 1"), "{shown}");
 
     let world = World::with_run("refund-42");
     assert_eq!(world.ask(&["vars", "init", "v", "What?"]).code, 0);
@@ -419,7 +440,7 @@ fn a_stored_run_without_a_document_that_it_pins_does_not_hold() {
     let world = World::with_run("refund-42");
     std::fs::remove_file(world.path(".hence/runs/refund-42/problem.json")).unwrap();
     let shown = world.refused(&["verify", "refund-42"]);
-    for row in ["chain     holds", "spec      broken", "replay    broken", "its problem is missing"] {
+    for row in ["chain     holds", "spec      broken", "replay    broken", "problem.json is missing"] {
         assert!(shown.contains(row), "{row}: {shown}");
     }
     // A journal's file alone is judged as far as it goes.
@@ -484,6 +505,8 @@ fn every_run_of_a_store_is_verified_at_once() {
     assert_snapshot!(world.refused(&["verify", "--all"]), @r"
     1 of 2 runs hold, 28 records
       two  broken at record 1 of 14
+             chain broken at record 1: bad_value at result.output; record_hash_mismatch, stored <digest>…, computed <digest>…
+             replay broken at record 1: bytes_differ, differs in /result/status
     --- stderr
     hint: `hence verify two` shows where the journal first breaks
     [exit 1]

@@ -70,7 +70,7 @@ impl Shape<'_> {
         if fields.get("profile").is_some() {
             self.present(fields, "profile", "profile", |_| profile_of(fields).is_some());
         }
-        if self.profile.name == ProfileName::Strict {
+        if self.profile.name.is_strict() {
             self.number(fields, "index", "index", 0);
             self.text(fields, "clock", "clock", |word| ClockSource::from_word(word).is_some());
         }
@@ -132,7 +132,7 @@ impl Shape<'_> {
         self.number(fields, "index", "index", 1);
         self.digest(fields, "state_hash");
         self.digest(fields, "prev_hash");
-        let strict = self.profile.name == ProfileName::Strict;
+        let strict = self.profile.name.is_strict();
         if strict && fields.text("control_type").as_deref() == Some("run") {
             self.text(fields, "action", "action", |word| word == "complete");
             return self.time(fields, "at");

@@ -111,7 +111,7 @@ fn status(object: &Object) -> Option<Stated> {
         | "done" => Some(Stated::Well),
         "failed" | "fail" | "failure" | "error" | "errored" | "timeout" | "timed_out" | "cancelled"
         | "canceled" | "aborted" | "refused" | "rejected" | "denied" | "killed" => Some(Stated::Badly),
-        "skipped" | "not_run" => Some(Stated::Nothing),
+        "skipped" | "not_run" | "unjudged" => Some(Stated::Nothing),
         _ => None,
     });
     let stated: Vec<Stated> = stated.collect();

@@ -6,6 +6,7 @@ mod shape;
 mod written;
 
 pub use finding::{Finding, FindingKind, LanguageLevel};
+pub use written::WRITTEN;
 
 use crate::formula::Formula;
 use crate::named_check::NamedCheck;

@@ -14,6 +14,7 @@ const EXECUTION: &[&str] = &[
     "currency",
     "determinism",
     "duration_ms",
+    "duration_source",
     "exit_code",
     "method",
     "model",
@@ -34,6 +35,8 @@ const REQUEST: &[&str] = &[
     "input",
     "input_sha256",
     "options",
+    "part",
+    "parts",
     "path",
     "program",
     "question",
@@ -42,12 +45,29 @@ const REQUEST: &[&str] = &[
     "uses",
 ];
 /// The members of an artifact's `metadata` that runs and importers write.
-const METADATA: &[&str] = &["bytes", "contains_secret", "decision", "record", "sha256", "steps", "version"];
+const METADATA: &[&str] = &[
+    "bytes",
+    "cites",
+    "contains_secret",
+    "decision",
+    "record",
+    "rejected_claims",
+    "sha256",
+    "steps",
+    "timestamp",
+    "version",
+];
 /// Lists of a trace that nothing writes.
 const LISTS: &[(&str, &str)] = &[
     ("telemetry", "importers make actions of spans; ask for actions"),
     ("reference_models", "ask for `reference_artifacts`"),
 ];
+
+/// The members of an object that runs and importers write, by the name of the object.
+///
+/// A test compares them with what the exporters and importers write.
+pub const WRITTEN: [(&str, &[&str]); 3] =
+    [("execution", EXECUTION), ("request", REQUEST), ("metadata", METADATA)];
 
 /// Finds atoms and fields that nothing writes, so that a rule about them never applies.
 pub(super) fn lint(formula: &Formula, findings: &mut Vec<Finding>) {

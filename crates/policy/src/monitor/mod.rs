@@ -9,6 +9,7 @@
 //! An artifact may become known later than the action that made it, or than the artifacts derived from it. It counts
 //! from then on, and earlier decisions stay.
 
+mod foresee;
 mod ledger;
 mod program;
 mod proposal;
@@ -31,7 +32,7 @@ use program::Program;
 use watch::WatchedPolicy;
 
 /// The state of many policies on a trace that is still growing.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Monitor {
     ledger: Ledger,
     program: Program,
@@ -84,6 +85,18 @@ impl Monitor {
     /// [`ProposalError`] when the action or an artifact is not an object, or has an id that is taken.
     pub fn propose(&mut self, action: &Object, artifacts: &[Object]) -> Result<Proposal<'_>, ProposalError> {
         Proposal::new(self, action, artifacts)
+    }
+
+    /// Returns the watched policies that an action violates whatever its result will be. Nothing changes.
+    ///
+    /// # Errors
+    /// As for [`Self::propose`].
+    pub fn foresee(
+        &mut self,
+        action: &Object,
+        artifacts: &[Object],
+    ) -> Result<Vec<Violation>, ProposalError> {
+        foresee::violations(self, action, artifacts)
     }
 
     /// Returns the verdict of every watched policy on the trace so far, in the order they were given.

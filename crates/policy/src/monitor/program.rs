@@ -28,7 +28,7 @@ pub enum NotMonitorable {
 pub(super) struct PartId(usize);
 
 /// A part of a formula; parts refer only to parts before them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Part {
     /// A formula about the present action alone.
     Present(Expr),
@@ -42,7 +42,7 @@ enum Part {
 }
 
 /// The parts of all watched policies; equal parts are shared.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Program {
     parts: Vec<Part>,
     known: BTreeMap<Expr, PartId>,
@@ -155,6 +155,11 @@ impl Program {
                 _ => {}
             }
         }
+    }
+
+    /// Returns the reading of `S`.
+    pub(super) fn since(&self) -> SinceReading {
+        self.since
     }
 
     /// Returns the value of a formula that is a part.

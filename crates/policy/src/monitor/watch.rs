@@ -10,7 +10,7 @@ use crate::named_check::NamedCheck;
 use crate::policy::{Policy, PolicyId, Selector};
 
 /// A demand of a policy on the actions of a trace.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Demand {
     /// A formula must hold at every action.
     Always { holds: PartId, trigger: Option<PartId> },
@@ -21,7 +21,7 @@ enum Demand {
 }
 
 /// A policy and its state.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct WatchedPolicy {
     id: PolicyId,
     statement: Option<String>,
@@ -103,8 +103,18 @@ impl WatchedPolicy {
 
     /// Returns whether an action would violate the policy.
     pub(super) fn is_violated_by(&self, window: &Subject, values: &Values) -> bool {
-        (self.selected || self.selects(window))
-            && self.demands.iter().any(|demand| self.is_broken(demand, window, values))
+        self.applies_to(window) && self.demands.iter().any(|demand| self.is_broken(demand, window, values))
+    }
+
+    /// Returns whether the policy applies to a trace that goes on with an action.
+    pub(super) fn applies_to(&self, window: &Subject) -> bool {
+        self.selected || self.selects(window)
+    }
+
+    /// Returns whether every bound of the policy on a count still holds after an action.
+    pub(super) fn keeps_bounds(&self, window: &Subject, values: &Values) -> bool {
+        let is_bound = |demand: &&Demand| matches!(demand, Demand::AtMost { .. });
+        !self.demands.iter().filter(is_bound).any(|demand| self.is_broken(demand, window, values))
     }
 
     fn selects(&self, window: &Subject) -> bool {

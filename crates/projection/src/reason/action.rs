@@ -4,15 +4,15 @@ use hence_canon::{Canonical, Object, Value};
 use hence_engine::{CALL_MEMBER, referenced, resolve};
 use hence_journal::{LoopAction, LoopControl, RecordIndex};
 use hence_review::model::{
-    Action, ActionCommon, ActionPayload, ActionStep, Artifact, ArtifactContent, ArtifactId, DecisionOption,
-    GatewayPayload,
+    Action, ActionCommon, ActionId, ActionPayload, ActionStep, Artifact, ArtifactContent, ArtifactId,
+    DecisionOption, GatewayPayload,
 };
 use hence_review::vocabulary::{
     ActionType, ActivityType, ArtifactType, Determinism as Repeatability, GatewayType, GovernanceType,
 };
-use hence_state::{Outcome, StepResult};
+use hence_state::{Outcome, StepResult, StepsRule};
 
-use super::{Fact, ReasonView};
+use super::{Fact, ReasonView, command};
 use crate::artifacts::{NewArtifact, NewArtifacts, PROBLEM, Succession, problem_artifact};
 use crate::run_info::{action_common, action_step, call_again, repeatability};
 use crate::skill::facts;
@@ -39,31 +39,38 @@ pub(crate) fn intake(context: &Context<'_>) -> (Vec<Action>, Vec<Artifact>) {
     (vec![Action { common, step, extra: Object::new() }], vec![problem])
 }
 
-/// Returns the action, the artifacts and the facts of a step.
+/// Returns the actions, the artifacts and the facts of a step. What the commands of a bound step do comes before the step
+/// itself, which has its result.
 pub(super) fn step(
     reason: &ReasonView,
     context: &Context<'_>,
     index: RecordIndex,
     result: &StepResult,
-) -> Result<(Action, Vec<Artifact>, Fact), ProjectError> {
+) -> Result<(Vec<Action>, Vec<Artifact>, Fact), ProjectError> {
     let run = context.run;
     let name = result.step();
-    let known = built_in(name);
+    let known = built_in(name, run.profile.steps);
     let bound = reason.capability(name);
     let kind = known.unwrap_or_else(unknown);
     let kind = if bound.is_some() { bound_kind(kind) } else { kind };
     let kind = reason.deed_kind(name, result).map_or(kind, |action| StepKind { action, ..kind });
     let inputs = read(context, kind.reads);
+    let deeds = command::deeds(reason, run, result, kind.action)?;
+    let mut actions = deeds.beside(context, index, name, &inputs);
+    let id = context.action(actions.len());
     let mut new = NewArtifacts::after(context.artifacts);
-    let (mut outputs, mut failed, mut verified) = (Vec::new(), None, None);
+    let (mut outputs, mut failed, mut verified, mut concluded) = (Vec::new(), None, None, None);
     let summary = match result.outcome() {
         Outcome::Success(recorded) => {
             let output = resolve(recorded, run.blobs)?;
-            let made = new_artifact(reason, context, index, result, &kind, &inputs, recorded, &output);
+            let made = new_artifact(reason, id, index, result, &kind, &inputs, recorded, &output);
             outputs.push(new.make(made));
             let summary = text::summary(&output);
             if &**name == "Verify" {
-                verified = Some((context.next, output));
+                verified = Some((id, output.clone()));
+            }
+            if &**name == "Compute" {
+                concluded = Some(output);
             }
             summary
         }
@@ -92,24 +99,29 @@ pub(super) fn step(
         reproducibility: Some(run.reproducibility(determinism, &calls, &inputs, &outputs)),
         inputs,
         outputs,
-        ..action_common(context.next, &label, &rationale)
+        ..action_common(id, &label, &rationale)
     };
     let called = result.others().get(CALL_MEMBER).and_then(|call| call.get("input"));
     let asked = called.map(facts::request).unwrap_or_default();
     let sha256 = [("input_sha256", Value::from(result.input_hash()))];
     let secret = called.filter(|input| facts::has_secret(input)).map(|_| ("contains_secret", true.into()));
     let request: Object = sha256.into_iter().chain(asked).chain(secret).collect();
+    let status = verified.as_ref().and_then(|(_, output): &(_, Value)| output.get("status").cloned());
+    let is_worked = run.profile.steps == StepsRule::Worked;
+    let ending = status.filter(|_| is_worked).map(|status| Object::from_iter([("status", status)]));
+    let (request, tags) = deeds.of_call(request);
+    let extra = if tags.is_empty() { Object::new() } else { Object::new().with("tags", tags) };
     let payload =
-        ActionPayload { request: Some(request), result: None, result_summary: Some(summary.into()) };
-    let action = Action { common, step: action_step(kind.action, payload), extra: Object::new() };
-    let fact = Fact::Step { name: name.clone(), failed, verified };
-    Ok((action, new.into_vec(), fact))
+        ActionPayload { request: Some(request), result: ending, result_summary: Some(summary.into()) };
+    actions.push(Action { common, step: action_step(kind.action, payload), extra });
+    let fact = Fact::Step { name: name.clone(), failed, verified, concluded };
+    Ok((actions, new.into_vec(), fact))
 }
 
 #[expect(clippy::too_many_arguments, reason = "one place that knows all of a step")]
 fn new_artifact(
     reason: &ReasonView,
-    context: &Context<'_>,
+    id: ActionId,
     index: RecordIndex,
     result: &StepResult,
     kind: &StepKind,
@@ -129,7 +141,7 @@ fn new_artifact(
         name: key.clone(),
         key,
         role: kind.role,
-        action: context.next,
+        action: id,
         sources: inputs.to_vec(),
         succession: if accumulates { Succession::Adds } else { Succession::Replaces },
         content: match kind.artifact {
@@ -140,11 +152,24 @@ fn new_artifact(
         },
         content_ref,
         summary: format!("{}: {}", result.step(), text::summary(output)),
-        metadata: Object::from_iter([
-            ("sha256", Value::from(recorded.digest())),
-            ("record", index.get().into()),
-        ]),
+        metadata: [("sha256", Value::from(recorded.digest())), ("record", index.get().into())]
+            .into_iter()
+            .chain(about_conclusions(output))
+            .collect(),
     }
+}
+
+/// Returns the evidence that conclusions cite, by task, and the number of claims that a verification rejected.
+fn about_conclusions(output: &Value) -> Vec<(&'static str, Value)> {
+    let cites = output.get("conclusions").and_then(Value::as_array).map(|conclusions| {
+        let cited = |conclusion: &Value| {
+            let task = conclusion.get("task")?.as_str()?.to_owned();
+            Some((task, conclusion.get("evidence").cloned().unwrap_or_default()))
+        };
+        ("cites", Value::from(conclusions.iter().filter_map(cited).collect::<Object>()))
+    });
+    let rejected = output.get("rejected").and_then(Value::as_array);
+    cites.into_iter().chain(rejected.map(|rejected| ("rejected_claims", rejected.len().into()))).collect()
 }
 
 /// Returns the artifacts a step read, in the order it reads, each once.
@@ -294,9 +319,37 @@ const fn activity(word: ActivityType) -> ActionType {
 
 /// Returns the kind of a built-in step.
 ///
-/// The step Verify is a `RunTests` action, not a `Verify` one: it checks that tasks and evidence exist, and proves nothing
-/// about a formal model.
-pub(super) fn built_in(step: &str) -> Option<StepKind> {
+/// The step Verify is a `RunTests` action, not a `Verify` one: it proves nothing about a formal model.
+pub(super) fn built_in(step: &str, steps: StepsRule) -> Option<StepKind> {
+    let kind = counting(step)?;
+    let (label, rationale, reads): (_, _, &[Read]) = match (step, steps) {
+        ("Compute", StepsRule::Worked) => (
+            "Work the tasks out",
+            "Each task gets the value of its declared method and the evidence it stands on, or stays undecided.",
+            &[Read::Problem, Read::Newest("decomposition"), Read::Newest("evidence")],
+        ),
+        ("Verify", StepsRule::Worked) => (
+            "Verify the conclusions",
+            "Paths and constraints are checked by their own expressions; what checks nothing passes nothing.",
+            &[Read::Problem, Read::Newest("computation"), Read::Newest("evidence")],
+        ),
+        ("Synthesize", StepsRule::Worked) => (
+            "Synthesize the answer",
+            "The answer says what was concluded, on which evidence, and what was not established.",
+            &[Read::Newest("computation"), Read::Newest("verification")],
+        ),
+        ("AcquireEvidence", StepsRule::Worked) => (
+            kind.label,
+            kind.rationale,
+            &[Read::Problem, Read::Newest("decomposition"), Read::Newest("evidence")],
+        ),
+        _ => return Some(kind),
+    };
+    Some(StepKind { label, rationale, reads, ..kind })
+}
+
+/// Returns the kind of a built-in step in profiles whose steps only count.
+fn counting(step: &str) -> Option<StepKind> {
     let note = ArtifactType::AnalysisNote;
     let (action, artifact, role, label, rationale, reads): (_, _, _, _, _, &[Read]) = match step {
         "Normalize" => (

@@ -6,7 +6,7 @@ use hence_journal::{LoopAction, LoopControl};
 use hence_review::model::{Residual, TargetPart};
 use hence_review::vocabulary::ResidualKind::{Assumption, Limitation, OutOfScope, Unverified};
 use hence_review::vocabulary::ResidualSeverity::{High, Low, Medium};
-use hence_state::{Outcome, StepResult};
+use hence_state::{Outcome, StepResult, StepsRule};
 
 use super::ReasonView;
 use super::action::{built_in, condition};
@@ -67,8 +67,20 @@ pub(super) fn of_whole(reason: &ReasonView, context: &Context<'_>) -> Vec<Residu
         let check = "Open the source of each item and compare it with what the item claims.";
         gaps.push(gap("evidence-as-given", Assumption, Medium, statement, check).on_artifact(PROBLEM));
     }
+    let steps = context.run.profile.steps;
+    if steps == StepsRule::Worked {
+        for (place, assumption) in (1..).zip(reason.problem.assumptions().iter()) {
+            let statement = format!("It is assumed, not checked: {}", shortened(assumption));
+            let check = "Ask whoever stated the problem why this may be assumed.";
+            let id = format!("assumption-{place}");
+            gaps.push(gap(id, Assumption, Medium, statement, check).on_artifact(PROBLEM));
+        }
+        undecided(reason, context, &mut gaps);
+        judged(reason, context, &mut gaps);
+        return gaps;
+    }
     // A step that the engine does not know may check the constraints.
-    if reason.executed.iter().all(|step| built_in(step).is_some()) {
+    if reason.executed.iter().all(|step| built_in(step, steps).is_some()) {
         for (place, constraint) in (1..).zip(reason.problem.constraints().iter()) {
             let statement = format!("No step checks the constraint: {}", shortened(constraint));
             let check = "Check the answer against the constraint by hand, or add a step that does.";
@@ -80,7 +92,78 @@ pub(super) fn of_whole(reason: &ReasonView, context: &Context<'_>) -> Vec<Residu
     gaps
 }
 
-/// Adds the failures of verification and its limits.
+/// Adds a gap for each task that is undecided.
+fn undecided(reason: &ReasonView, context: &Context<'_>, gaps: &mut Vec<Residual>) {
+    let Some((action, output)) = &reason.computation else { return };
+    let Some(artifact) = context.artifacts.newest("computation") else { return };
+    let conclusions = output.get("conclusions").and_then(Value::as_array).unwrap_or_default();
+    let text =
+        |value: &Value, key: &str| shortened(value.get(key).and_then(Value::as_str).unwrap_or_default());
+    for conclusion in conclusions.iter().filter(|conclusion| text(conclusion, "status") == "undecided") {
+        let task = text(conclusion, "task");
+        let statement = format!("Task {task} is undecided: {}.", text(conclusion, "reason"));
+        let check = "Bring the evidence or the method that is missing and run the problem again.";
+        let found = gap(format!("undecided-{task}"), Unverified, High, statement, check);
+        gaps.push(found.on(TargetPart::Artifact(artifact.clone())).by(*action));
+    }
+}
+
+/// Adds a gap for each check that failed or judged nothing, and for each claim that was rejected.
+fn judged(reason: &ReasonView, context: &Context<'_>, gaps: &mut Vec<Residual>) {
+    let Some((action, output)) = &reason.verification else {
+        let check = "Run a policy that verifies, or judge the answer by hand.";
+        let found = gap("no-verification", Unverified, High, "No verification step ran.", check);
+        return gaps.push(found.on(TargetPart::Trace));
+    };
+    let Some(output) = output else { return };
+    let Some(artifact) = context.artifacts.newest("verification") else { return };
+    let list = |key: &str| output.get(key).and_then(Value::as_array).unwrap_or_default();
+    let text =
+        |value: &Value, key: &str| shortened(value.get(key).and_then(Value::as_str).unwrap_or_default());
+    let statement = "The checks are those that the problem declares; no step says whether they suffice.";
+    let advice = "Read the declared checks against the question.";
+    let found = gap("verification-as-declared", Limitation, Medium, statement, advice);
+    gaps.push(found.on(TargetPart::Artifact(artifact.clone())).by(*action));
+    let mut declare = |id: String, severity, statement: String, check: &str| {
+        let found = gap(id, Unverified, severity, statement, check);
+        gaps.push(found.on(TargetPart::Artifact(artifact.clone())).by(*action));
+    };
+    if list("paths").is_empty() && list("constraints").is_empty() {
+        let statement =
+            "The problem declares no verification path and no constraint, so nothing was verified.";
+        let check = "Declare what a right answer must fulfil and run the problem again.";
+        declare("nothing-verified".to_owned(), High, statement.to_owned(), check);
+    }
+    for (kind, name) in [("path", "name"), ("constraint", "constraint")] {
+        for (place, check) in (1..).zip(list(&format!("{kind}s"))) {
+            let (subject, why) = (text(check, name), text(check, "reason"));
+            match &*text(check, "status") {
+                "failed" | "broken" => {
+                    let statement = format!("The {kind} {subject:?} does not hold: {why}.");
+                    let advice = "Correct the conclusion, or the problem, and run it again.";
+                    declare(format!("{kind}-{place}-fails"), High, statement, advice);
+                }
+                "unjudged" => {
+                    let statement = format!("The {kind} {subject:?} was not judged: {why}.");
+                    let advice = "Give it an expression and evidence, or judge it by hand.";
+                    declare(format!("{kind}-{place}-unjudged"), Medium, statement, advice);
+                }
+                _ => {}
+            }
+        }
+    }
+    for (place, rejected) in (1..).zip(list("rejected")) {
+        let statement = format!(
+            "The claim about task {} is rejected: {}.",
+            text(rejected, "task"),
+            text(rejected, "reason")
+        );
+        let check = "Read the rejected claim in the record and bring evidence for it, or leave it out.";
+        declare(format!("rejected-{place}"), High, statement, check);
+    }
+}
+
+/// Adds the failures of verification and its limits, in profiles whose steps only count.
 fn verification(reason: &ReasonView, context: &Context<'_>, gaps: &mut Vec<Residual>) {
     let Some((action, output)) = &reason.verification else {
         let check = "Run a policy that verifies, or judge the answer by hand.";

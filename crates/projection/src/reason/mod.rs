@@ -1,6 +1,7 @@
 //! Runs of the built-in policies: one action per record.
 
 mod action;
+mod command;
 mod gap;
 
 use std::collections::BTreeSet;
@@ -29,6 +30,8 @@ pub(crate) enum Fact {
         failed: Option<String>,
         /// The output of Verify and its action.
         verified: Option<(ActionId, Value)>,
+        /// The output of Compute.
+        concluded: Option<Value>,
     },
     /// A loop decided.
     Loop { action: LoopAction, end_step: Arc<str>, exhausted: Option<String> },
@@ -44,6 +47,8 @@ pub(crate) struct ReasonView {
     phase: Phase,
     executed: BTreeSet<Arc<str>>,
     verification: Option<(ActionId, Option<Value>)>,
+    /// The newest output of Compute and its action.
+    computation: Option<(ActionId, Value)>,
     failed: Option<String>,
     exhausted: Option<String>,
     last: Option<Fact>,
@@ -57,6 +62,7 @@ impl ReasonView {
             phase: Phase::Before,
             executed: BTreeSet::new(),
             verification: None,
+            computation: None,
             failed: None,
             exhausted: None,
             last: None,
@@ -178,10 +184,10 @@ impl RunView for ReasonView {
         index: RecordIndex,
         result: &StepResult,
     ) -> Result<TraceDelta, ProjectError> {
-        let (action, artifacts, fact) = action::step(self, context, index, result)?;
+        let (actions, artifacts, fact) = action::step(self, context, index, result)?;
         let phase = self.phase.at(result.step(), self.loop_settings());
         let delta = TraceDelta {
-            actions: vec![action],
+            actions,
             artifacts,
             residuals: gap::of_step(self, context, result).into_iter().collect(),
             happened: 0,
@@ -229,10 +235,13 @@ impl RunView for ReasonView {
         }
         let Facts::Reason(fact) = &delta.facts else { return Ok(()) };
         match fact {
-            Fact::Step { name, failed, verified } => {
+            Fact::Step { name, failed, verified, concluded } => {
                 self.phase = self.phase.at(name, self.loop_settings());
                 self.executed.insert(name.clone());
                 self.failed = self.failed.take().or_else(|| failed.clone());
+                if let (Some(output), Some(action)) = (concluded, delta.actions.first()) {
+                    self.computation = Some((action.common.id, output.clone()));
+                }
                 if &**name == "Verify"
                     && let Some(action) = delta.actions.first()
                 {

@@ -14,12 +14,13 @@ use hence_review::model::{
     ArtifactId, Evidence, ExecutionMetadata, GatewayPayload, Observation,
 };
 use hence_review::secret;
-use hence_review::vocabulary::{ActionType, ActivityType, Determinism as Repeatability, GovernanceType};
+use hence_review::vocabulary::{ActionType, ActivityType, Determinism as Repeatability};
 use hence_skills::Effect;
 use hence_state::{Outcome, StepResult};
 
 use super::command::{Deed, Deeds};
-use super::formal::{self, Around};
+use super::formal;
+use super::inner::{Around, Inner, InnerCalls};
 use super::kind::{self, conclusion_unit, plan_unit};
 use super::{SKILL, SkillView, approval, decision, facts, gap};
 use crate::artifacts::{NewArtifact, NewArtifacts, Succession, problem_artifact};
@@ -142,16 +143,25 @@ pub(super) fn outcome_delta(
     let singles = if is_made { view.single_calls(step, &outcome) } else { Vec::new() };
     let single_deeds: Vec<Deeds> = singles.iter().map(|single| view.deeds(step, single)).collect();
     let mut confirmed = Vec::new();
-    let call =
-        |deed, place| Call { view, context, index, result, step, kind, id: context.action(place), deed };
-    for asked in outcome.listed_calls().iter().filter(|call| call.is_confirmation()) {
+    let call = |deed, place| {
+        let id = context.action(place);
+        Call { view, context, index, result, step, kind, id, deed, inner: None }
+    };
+    let is_own = |call: &&MadeCall| call.place().nested.len() == view.depth();
+    for asked in outcome.listed_calls().iter().filter(|call| call.is_confirmation()).filter(is_own) {
         let call = call(deeds.main(), actions.len());
         let action = call.confirmation(asked, &mut new);
         confirmed.extend(action.common.outputs.iter().cloned());
         actions.push(action);
     }
     let mut happened = 0;
-    if is_shown && singles.is_empty() {
+    let mut inside = InnerCalls::of(view, &outcome);
+    let is_inner_call = is_proposed(&outcome) && inside.is_last;
+    let around = Around { view, context, index, result, step, outcome: &outcome };
+    if singles.is_empty() {
+        happened = inside.add(&around, None, &mut actions, &mut new);
+    }
+    if is_shown && singles.is_empty() && !is_inner_call {
         actions.extend(call_actions(
             &call,
             &deeds,
@@ -164,9 +174,7 @@ pub(super) fn outcome_delta(
     }
     for (place, (single, deeds)) in singles.iter().zip(&single_deeds).enumerate() {
         let is_last = place + 1 == singles.len();
-        if is_last && is_proposed(&outcome) {
-            happened = actions.len();
-        }
+        inside.add(&around, single.called.keys().next(), &mut actions, &mut new);
         // The output of the step is what the last of its calls completed.
         let whole = is_last.then_some(&outcome);
         let mut own = call_actions(&call, deeds, single, whole, &confirmed, actions.len(), &mut new);
@@ -185,7 +193,9 @@ pub(super) fn outcome_delta(
     let subject = subject.map_or(context.next, |action| action.common.id);
     let artifacts = new.into_vec();
     let mut gaps = gap::of_step(step, kind, &outcome, subject, &artifacts);
-    gaps.extend(view.unknown_types(step, &outcome).iter().map(|word| gap::unknown_type(word, kind, subject)));
+    gaps.extend(
+        view.kinds().unknown_types(step, &outcome).iter().map(|word| gap::unknown_type(word, kind, subject)),
+    );
     let achieved = match outcome.status {
         StepStatus::Completed => Achieved::Yes,
         _ => Achieved::No,
@@ -196,7 +206,7 @@ pub(super) fn outcome_delta(
 }
 
 /// Returns the actions of a call: everything that it does. `whole` is the outcome of its step, if the call completes it.
-fn call_actions<'c>(
+pub(super) fn call_actions<'c>(
     call: &dyn Fn(&'c Deed, usize) -> Call<'c>,
     deeds: &'c Deeds,
     outcome: &StepOutcome,
@@ -222,15 +232,17 @@ fn call_actions<'c>(
 }
 
 /// A step that was called.
-struct Call<'c> {
-    view: &'c SkillView<'c>,
-    context: &'c Context<'c>,
-    index: RecordIndex,
-    result: &'c StepResult,
-    step: &'c Step,
-    kind: ActionType,
-    id: ActionId,
-    deed: &'c Deed,
+pub(super) struct Call<'c> {
+    pub(super) view: &'c SkillView<'c>,
+    pub(super) context: &'c Context<'c>,
+    pub(super) index: RecordIndex,
+    pub(super) result: &'c StepResult,
+    pub(super) step: &'c Step,
+    pub(super) kind: ActionType,
+    pub(super) id: ActionId,
+    pub(super) deed: &'c Deed,
+    /// The call inside the step that this is, if a nested skill or a gate makes it.
+    pub(super) inner: Option<&'c Inner<'c>>,
 }
 
 impl Call<'_> {
@@ -238,7 +250,7 @@ impl Call<'_> {
     fn part(&self, outcome: &StepOutcome) -> Action {
         let run = self.context.run;
         let determinism = self.view.determinism(outcome);
-        let execution = run.execution(&self.step.id, repeatability(determinism));
+        let execution = run.execution(&self.name(), repeatability(determinism));
         let inputs = self.inputs(outcome);
         let common = ActionCommon {
             evidence: self.evidence(outcome),
@@ -291,7 +303,7 @@ impl Call<'_> {
         let payload = ActionPayload {
             request: Some(self.request(outcome)),
             result: self.result(outcome),
-            result_summary: Some(secret::without_secrets(&summary(outcome)).into()),
+            result_summary: Some(self.summary(outcome).into()),
         };
         let decisions = approval::decisions(outcome);
         let extra =
@@ -305,9 +317,21 @@ impl Call<'_> {
         self.finished(common, payload, extra)
     }
 
+    /// Returns how the call ended, in a line.
+    fn summary(&self, outcome: &StepOutcome) -> String {
+        match kind::checks(self.kind) && !self.deed.owns_output() {
+            true => "other commands of the line print, too".to_owned(),
+            false => secret::without_secrets(&summary(outcome)),
+        }
+    }
+
     /// Returns the result of the call. A command whose end the call does not show has none of its status and exit code.
     fn result(&self, outcome: &StepOutcome) -> Option<Object> {
-        let result = facts::result(self.kind, outcome).unwrap_or_default().without("exit_code");
+        let result = match kind::checks(self.kind) && !self.deed.owns_output() {
+            // Another command of the line may have printed it.
+            true => Object::new(),
+            false => facts::result(self.kind, outcome).unwrap_or_default().without("exit_code"),
+        };
         let result = match self.deed.exit_code(outcome) {
             Some(code) => result.with("exit_code", code),
             None => result,
@@ -334,59 +358,12 @@ impl Call<'_> {
         notes.chain(said).chain(self.deed.note().map(observation)).collect()
     }
 
-    /// Returns the action of a person who was asked whether a call may be made.
-    fn confirmation(&self, asked: &MadeCall, new: &mut NewArtifacts<'_>) -> Action {
-        let output = asked.reply.as_ref().map(|reply| reply.output.clone()).unwrap_or_default();
-        let answer = output.get("value").cloned().unwrap_or_default();
-        // Anything but a plain yes is a denial.
-        let (kind, stance) = match Stance::of(&asked.input, &answer) {
-            Stance::Approved => (GovernanceType::Approve, Stance::Approved),
-            Stance::Rejected | Stance::Informed => (GovernanceType::Reject, Stance::Rejected),
-        };
-        let by = output.get("by").and_then(Value::as_str);
-        let word = stance.word().unwrap_or_default();
-        let inputs = vec![ArtifactId::new(SKILL)];
-        let made = new.make(NewArtifact {
-            key: format!("{} confirmation", self.step.id).into(),
-            name: format!("{} confirmation", self.step.id).into(),
-            role: None,
-            action: self.id,
-            sources: inputs.clone(),
-            succession: Succession::Adds,
-            content: approval::artifact(stance),
-            content_ref: format!("journal:{}/result", self.index.get()),
-            summary: secret::without_secrets(&format!("{word}: {}", text::summary(&output))),
-            metadata: Object::from_iter([
-                ("decision", Value::from(word)),
-                ("record", self.index.get().into()),
-            ]),
-        });
-        let question =
-            decision::question(&asked.input).unwrap_or_else(|| format!("May {} act?", self.step.id));
-        let rationale =
-            format!("The capability that {} calls needs the confirmation of a person.", self.step.id);
-        let common = ActionCommon {
-            inputs,
-            outputs: vec![made],
-            evidence: vec![self.context.run.evidence(self.index)],
-            execution: Some(self.context.run.execution(&self.step.id, Repeatability::Nondeterministic)),
-            ..action_common(self.id, &question, &rationale)
-        };
-        let result = Object::from_iter([("decision", Value::from(word)), ("answer", answer)]);
-        let payload = ActionPayload {
-            request: Some(Object::from_iter([("question", Value::from(question.as_str()))])),
-            result: Some(result),
-            result_summary: Some(
-                format!("{word}{}", by.map(|by| format!(" by {by}")).unwrap_or_default()).into(),
-            ),
-        };
-        let extra = by.map(|by| ("agent", Value::from(by))).into_iter().collect();
-        Action { common, step: ActionStep::Governance(kind, payload), extra }
-    }
-
     /// Returns the action of a call. A decision that no person made has no options; its request and its result are kept.
     fn finished(&self, common: ActionCommon, payload: ActionPayload, extra: Object) -> Action {
-        let mut tags = self.view.tags(self.step);
+        let mut tags = match self.inner {
+            Some(inner) => inner.tags(),
+            None => self.view.kinds().tags(self.step),
+        };
         let destructive = Value::from("destructive");
         if self.deed.is_destructive() && !tags.contains(&destructive) {
             tags.push(destructive);
@@ -430,8 +407,11 @@ impl Call<'_> {
     }
 
     fn request(&self, outcome: &StepOutcome) -> Object {
-        let members =
-            [("uses", Value::from(outcome.uses.clone())), ("input_sha256", self.result.input_hash().into())];
+        let input_hash = match self.inner {
+            Some(_) => Canonical::of(&outcome.input).digest(),
+            None => self.result.input_hash(),
+        };
+        let members = [("uses", Value::from(outcome.uses.clone())), ("input_sha256", input_hash.into())];
         let is_main = self.deed.part.is_none() || self.deed.is_whole;
         let asked = if is_main { facts::request(&outcome.input) } else { Vec::new() };
         let request: Object = members.into_iter().chain(asked).collect();
@@ -509,6 +489,9 @@ impl Call<'_> {
 
     /// Adds the answers that the step waited for: approvals, or the rejection. Its results are not derived from them.
     fn with_decisions(&self, mut inputs: Vec<ArtifactId>) -> Vec<ArtifactId> {
+        if let Some(inner) = self.inner {
+            inputs = inner.decide(inputs, self.context);
+        }
         if !approval::is_question(self.kind) {
             let decided = self.view.decisions_before(self.step);
             let newest = decided.iter().filter_map(|id| self.context.artifacts.newest(id));
@@ -570,7 +553,7 @@ impl Call<'_> {
 
     fn content(&self, produced: &Value, inputs: &[ArtifactId]) -> (ArtifactContent, Option<&'static str>) {
         if let ActionType::Reasoning(word) = self.kind {
-            let around = Around {
+            let around = formal::Around {
                 sources: inputs.iter().filter_map(|id| self.context.artifacts.artifact(id)).collect(),
                 engine: &self.step.uses.to_string(),
                 number: self.id.0,
@@ -585,12 +568,21 @@ impl Call<'_> {
     fn label(&self, outcome: &StepOutcome) -> String {
         let done = match &self.deed.part {
             Some(part) if !self.deed.is_whole => secret::without_secrets(&part.source),
-            _ => {
-                let called = kind::called(self.step, Some(outcome));
-                called.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-            }
+            _ => self.callees(outcome).join(", "),
         };
-        text::shortened(&format!("{}: {done}", self.step.id))
+        text::shortened(&format!("{}: {done}", self.name()))
+    }
+
+    /// Returns the name of the call for people: its step, or the step inside the skill that it nests.
+    fn name(&self) -> String {
+        self.inner.map_or_else(|| self.step.id.to_string(), Inner::name)
+    }
+
+    fn callees(&self, outcome: &StepOutcome) -> Vec<String> {
+        match self.inner {
+            Some(inner) => vec![inner.call.capability.to_string()],
+            None => kind::called(self.step, Some(outcome)).iter().map(ToString::to_string).collect(),
+        }
     }
 
     fn rationale(&self, outcome: &StepOutcome) -> String {
@@ -598,6 +590,9 @@ impl Call<'_> {
             let list: Vec<&str> = words.iter().map(|word| &**word).collect();
             if list.is_empty() { "nothing".to_owned() } else { list.join(", ") }
         };
+        if let Some(inner) = self.inner {
+            return text::shortened(&inner.rationale(&self.step.id));
+        }
         let (skill, step) = (&self.view.pinned.id, &self.step.id);
         let (reads, writes) = (listed(&outcome.reads), listed(&outcome.writes));
         text::shortened(&format!(
@@ -614,7 +609,7 @@ impl Call<'_> {
     }
 
     fn execution(&self, outcome: &StepOutcome, determinism: Determinism) -> ExecutionMetadata {
-        let run = self.context.run.execution(&self.step.id, repeatability(determinism));
+        let run = self.context.run.execution(&self.name(), repeatability(determinism));
         // Only results that the engine computes itself have the engine's version.
         let version = run.version.clone().filter(|_| determinism == Determinism::Deterministic);
         let execution = ExecutionMetadata { tool: Some(self.tool(outcome)), version, ..run };
@@ -623,9 +618,7 @@ impl Call<'_> {
 
     /// Returns the callees.
     fn tool(&self, outcome: &StepOutcome) -> Arc<str> {
-        let called: Vec<String> =
-            kind::called(self.step, Some(outcome)).iter().map(ToString::to_string).collect();
-        text::shortened(&called.join(", ")).into()
+        text::shortened(&self.callees(outcome).join(", ")).into()
     }
 }
 

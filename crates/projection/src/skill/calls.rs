@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use hence_cognition::failure::Failure;
-use hence_cognition::run::{CallMade, StepOutcome, calls_made, is_proposed};
-use hence_cognition::skill::Step;
+use hence_cognition::run::{CallMade, MadeCall, StepOutcome, calls_made};
+use hence_cognition::skill::{Flow, Step};
 use hence_cognition::state::{StepStatus, TraceMetrics};
 use hence_skills::Effect;
 
@@ -17,7 +17,13 @@ use super::{SkillView, kind};
 impl SkillView<'_> {
     /// Returns an outcome for each call of a step, as if it were the only one; none for a step that is one action.
     pub(super) fn single_calls(&self, step: &Step, outcome: &StepOutcome) -> Vec<StepOutcome> {
-        if !outcome.called.keys().any(|id| self.acts(id)) {
+        // A nested skill that acts is one of several branches: the others come before or after what it did.
+        let has_inner_deeds = matches!(step.control.flow, Flow::Scatter(_))
+            && outcome
+                .listed_calls()
+                .iter()
+                .any(|call| call.effect == Effect::Acts && !self.is_own_call(call));
+        if !has_inner_deeds && !outcome.called.keys().any(|id| self.acts(id)) {
             return Vec::new();
         }
         let calls = calls_made(step, &self.progress.state().memory, outcome);
@@ -25,13 +31,20 @@ impl SkillView<'_> {
             return Vec::new();
         }
         let last = calls.len() - 1;
-        let single =
-            |(place, call): (usize, &CallMade)| self.single_call(outcome, call, place == last, &calls);
+        // Everything that only the last call has is left out of the others, so that many calls cost no more than each.
+        let bare = StepOutcome {
+            commits: Vec::new(),
+            calls: Vec::new(),
+            notes: Vec::new(),
+            produced: None,
+            ..outcome.clone()
+        };
+        let single = |(place, call): (usize, &CallMade)| single_call(outcome, &bare, call, place == last);
         let singles: Vec<StepOutcome> = calls.iter().enumerate().map(single).collect();
         let is_deed = |single: &StepOutcome| {
             single.called.keys().any(|id| self.acts(id)) && !kind::checks(self.kind(step, Some(single)))
         };
-        if singles.iter().any(is_deed) { singles } else { Vec::new() }
+        if has_inner_deeds || singles.iter().any(is_deed) { singles } else { Vec::new() }
     }
 
     /// Returns whether calling a capability may change something outside. A nested skill shows its calls in its own run.
@@ -39,41 +52,43 @@ impl SkillView<'_> {
         !callee.starts_with("skill:") && self.host.effect(callee) == Effect::Acts
     }
 
-    /// Returns the outcome of one call. The last one has everything that is known of the step as a whole: what it used, and
-    /// who decided about its calls.
-    fn single_call(
-        &self,
-        whole: &StepOutcome,
-        call: &CallMade,
-        is_last: bool,
-        all: &[CallMade],
-    ) -> StepOutcome {
-        let failure = match &call.output {
-            Some(Err(error)) if is_last => whole.failure.clone().or_else(|| Some(failure(call, error))),
-            Some(Err(error)) => Some(failure(call, error)),
-            Some(Ok(_)) | None => None,
-        };
-        let same = all.iter().filter(|other| other.callee == call.callee).count() as u64;
-        let counted = whole.called.get(&call.callee).copied().unwrap_or(1);
-        // Of very many calls before a proposed one, the oldest are not listed, but they count.
-        let times = if is_last && is_proposed(whole) { (counted + 1).saturating_sub(same).max(1) } else { 1 };
-        let kept = |key: &str| whole.meta.get(key).map(|value| (Arc::from(key), value.clone()));
-        StepOutcome {
-            status: if failure.is_some() { StepStatus::Failed } else { StepStatus::Completed },
-            input: call.input.clone(),
-            produced: call.output.clone().and_then(Result::ok),
-            commits: Vec::new(),
-            meta: match is_last {
-                true => whole.meta.clone(),
-                false => ["router_matched", "action"].into_iter().filter_map(kept).collect(),
-            },
-            metrics: if is_last { whole.metrics } else { TraceMetrics::default() },
-            called: [(call.callee.clone(), times)].into(),
-            calls: call.listed.iter().cloned().collect(),
-            notes: if is_last { whole.notes.clone() } else { Vec::new() },
-            failure,
-            ..whole.clone()
-        }
+    /// Returns whether a step of this run makes a call itself: it is neither of a nested run, nor of a gate or a
+    /// confirmation.
+    pub(super) fn is_own_call(&self, call: &MadeCall) -> bool {
+        let place = call.place();
+        place.is_call && place.nested.len() == self.depth()
+    }
+
+    /// Returns how deep this run is nested.
+    pub(super) fn depth(&self) -> usize {
+        let depth = self.pinned.links.parent.as_ref().map_or(0, |parent| parent.depth);
+        usize::try_from(depth).unwrap_or(usize::MAX)
+    }
+}
+
+/// Returns the outcome of one call; `bare` is the outcome of the step without its results. The last call has everything
+/// that is known of the step as a whole: what it used, and who decided about its calls.
+fn single_call(whole: &StepOutcome, bare: &StepOutcome, call: &CallMade, is_last: bool) -> StepOutcome {
+    let failure = match &call.output {
+        Some(Err(error)) if is_last => whole.failure.clone().or_else(|| Some(failure(call, error))),
+        Some(Err(error)) => Some(failure(call, error)),
+        Some(Ok(_)) | None => None,
+    };
+    let kept = |key: &str| whole.meta.get(key).map(|value| (Arc::from(key), value.clone()));
+    StepOutcome {
+        status: if failure.is_some() { StepStatus::Failed } else { StepStatus::Completed },
+        input: call.input.clone(),
+        produced: call.output.clone().and_then(Result::ok),
+        meta: match is_last {
+            true => whole.meta.clone(),
+            false => ["router_matched", "action"].into_iter().filter_map(kept).collect(),
+        },
+        metrics: if is_last { whole.metrics } else { TraceMetrics::default() },
+        called: [(call.callee.clone(), 1)].into(),
+        calls: call.listed.iter().cloned().collect(),
+        notes: if is_last { whole.notes.clone() } else { Vec::new() },
+        failure,
+        ..bare.clone()
     }
 }
 

@@ -77,6 +77,11 @@ impl Deed {
         self.part.as_ref().is_none_or(ended)
     }
 
+    /// Returns whether the output of the call is that of the command. What the program of a capability prints is its report.
+    pub(super) fn owns_output(&self) -> bool {
+        self.is_program || self.part.as_ref().is_none_or(|part| part.owns_output)
+    }
+
     /// Returns the exit code of the command, if the call shows it. A program that failed is a call that failed.
     pub(super) fn exit_code(&self, outcome: &StepOutcome) -> Option<i64> {
         if !self.owns_exit_code() {
@@ -145,7 +150,11 @@ struct Line {
 impl SkillView<'_> {
     /// Returns what a call did, or will do: the commands that it runs, or else what it is said to be.
     pub(super) fn deeds(&self, step: &Step, outcome: &StepOutcome) -> Deeds {
-        let said = self.kind(step, Some(outcome));
+        self.deeds_as(self.kind(step, Some(outcome)), step, outcome)
+    }
+
+    /// Returns what a call did that is said to be an action of this type.
+    pub(super) fn deeds_as(&self, said: ActionType, step: &Step, outcome: &StepOutcome) -> Deeds {
         let alone = |kind| Deeds { all: vec![Deed::of_call(kind)], main: 0, not_done: Vec::new() };
         let has_no_call = kind::is_uncalled(step, outcome)
             || outcome.status == StepStatus::Skipped
@@ -219,7 +228,7 @@ impl SkillView<'_> {
 
     /// Returns the calls of a step, each with its input.
     fn calls(&self, step: &Step, outcome: &StepOutcome) -> Vec<(String, Value)> {
-        let listed = outcome.listed_calls().iter().filter(|call| !call.is_confirmation());
+        let listed = outcome.listed_calls().iter().filter(|call| self.is_own_call(call));
         // Several attempts of one call are one call.
         let listed: BTreeMap<(u64, u64, &str), &Value> =
             listed.map(|call| ((call.iteration, call.item, &*call.capability), &call.input)).collect();
@@ -261,7 +270,7 @@ fn line_end(outcome: &StepOutcome, shows_code: bool) -> LineEnd {
 }
 
 /// Returns the signs in the texts of an output.
-fn signs_of(produced: &Value) -> Signs {
+pub(crate) fn signs_of(produced: &Value) -> Signs {
     let texts =
         produced.as_object().into_iter().flat_map(Object::iter).filter_map(|(_, value)| value.as_str());
     Signs::of(&texts.collect::<Vec<_>>().join("\n"))
@@ -306,7 +315,7 @@ fn is_same(said: ActionType, deed: PartDeed) -> bool {
 }
 
 /// Returns whether a command changes something that rules are about.
-fn acts(part: &Part) -> bool {
+pub(crate) fn acts(part: &Part) -> bool {
     let acts = matches!(part.deed, PartDeed::Commit | PartDeed::Push | PartDeed::Deploy | PartDeed::Release);
     acts || part.deed.changes_file() || part.is_destructive
 }

@@ -8,7 +8,9 @@ use hence_cognition::skill::{Flow, Step};
 use hence_cognition::state::{Frame, StepStatus};
 use hence_review::model::{ActionId, Artifact, ArtifactId, Residual, TargetPart};
 use hence_review::vocabulary::ActionType;
-use hence_review::vocabulary::ResidualKind::{Assumption, Limitation, OpenQuestion, OutOfScope, Unverified};
+use hence_review::vocabulary::ResidualKind::{
+    self, Assumption, Limitation, OpenQuestion, OutOfScope, Unverified,
+};
 use hence_review::vocabulary::ResidualSeverity::{self, High, Low, Medium};
 use hence_skills::{CallHistory, CallName, CallStatus, Question, QuestionKind};
 
@@ -64,7 +66,9 @@ pub(super) fn of_step(
 
 /// Returns the gap of a step that gave nothing, or only a part, after calls that act: what they did is done.
 fn executed(step: &Step, outcome: &StepOutcome, action: ActionId) -> Option<Residual> {
-    let acting = outcome.listed_calls().iter().filter(|call| call.effect == Effect::Acts && !call.is_held());
+    // What a nested skill or a gate did is among the actions.
+    let listed = if outcome.had_trouble() { outcome.listed_calls() } else { &[] };
+    let acting = listed.iter().filter(|call| call.effect == Effect::Acts && !call.is_held());
     let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     acting.for_each(|call| *counts.entry((&*call.capability, call.outcome().as_str())).or_default() += 1);
     if counts.is_empty() {
@@ -207,6 +211,7 @@ pub(super) fn of_whole(view: &SkillView<'_>, context: &Context<'_>) -> Vec<Resid
         let found = gap(format!("assumption-{place}"), Assumption, Medium, statement, check);
         gaps.push(found.on_artifact(PROBLEM).declared());
     }
+    gaps.extend(declared(view));
     // No step produced the values that a fork sets.
     let set = view.pinned.links.origin.iter().flat_map(|origin| &origin.set);
     for (place, (target, value)) in (1..).zip(set) {
@@ -238,6 +243,24 @@ pub(super) fn of_whole(view: &SkillView<'_>, context: &Context<'_>) -> Vec<Resid
         gaps.push(found.on(TargetPart::Action(*first)));
     }
     gaps
+}
+
+/// The member of a skill's metadata that declares gaps: a list of `{kind, statement, severity, check}`.
+pub const GAPS_MEMBER: &str = "gaps";
+
+/// Returns the gaps that the skill declares itself. An entry without a kind or a statement was refused when the skill was
+/// read; in a record of another version it is left out.
+fn declared(view: &SkillView<'_>) -> Vec<Residual> {
+    let listed = view.skill().metadata.get(GAPS_MEMBER).and_then(Value::as_array).unwrap_or_default();
+    let one = |(place, entry): (usize, &Value)| {
+        let text = |key: &str| entry.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+        let kind = text("kind").and_then(ResidualKind::from_word)?;
+        let severity = text("severity").and_then(ResidualSeverity::from_word).unwrap_or(Medium);
+        let statement = hence_review::secret::without_secrets(text("statement")?);
+        let found = gap(format!("declared-{place}"), kind, severity, shortened(&statement), "");
+        Some(Residual { suggested_check: text("check").map(Into::into), ..found.declared() })
+    };
+    (1..).zip(listed).filter_map(one).collect()
 }
 
 /// Returns the gap of outputs that no check covers, neither directly nor through artifacts made from them.

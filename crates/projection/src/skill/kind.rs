@@ -9,7 +9,7 @@ use hence_cognition::skill::{Flow, Skill, Step, Uses};
 use hence_cognition::state::StepStatus;
 use hence_review::model::{ArtifactContent, MetaActionId};
 use hence_review::vocabulary::{ActionType, ActionTypes, ActivityType, GovernanceType, ReasoningType};
-use hence_skills::Effect;
+use hence_skills::{Effect, Host};
 
 use super::{SkillView, approval};
 use crate::delta::{UnitHead, Units};
@@ -27,6 +27,25 @@ const REPORTED: &str = "action";
 const PERSON: &str = "human";
 
 impl SkillView<'_> {
+    /// Returns the action types of the skill's own steps.
+    pub(super) fn kinds(&self) -> Kinds<'_> {
+        Kinds { skill: self.skill(), host: self.host }
+    }
+
+    /// Returns the action type of a step. The answer to a question decides whether it is an approval.
+    pub(super) fn kind(&self, step: &Step, outcome: Option<&StepOutcome>) -> ActionType {
+        self.kinds().kind(step, outcome)
+    }
+}
+
+/// The action types of the steps of a skill: of the run's own, or of one that it nests.
+#[derive(Clone, Copy)]
+pub(super) struct Kinds<'a> {
+    pub(super) skill: &'a Skill,
+    pub(super) host: &'a dyn Host,
+}
+
+impl Kinds<'_> {
     /// Returns the action type of a step. The answer to a question decides whether it is an approval.
     pub(super) fn kind(&self, step: &Step, outcome: Option<&StepOutcome>) -> ActionType {
         let kind = self.said_kind(step, outcome);
@@ -49,7 +68,7 @@ impl SkillView<'_> {
             return kind;
         }
         let word = |value: &Value| types.read(value.as_str()?).ok();
-        let metadata = self.skill().metadata.get(ACTIONS_MEMBER);
+        let metadata = self.skill.metadata.get(ACTIONS_MEMBER);
         let said = |key: &str| metadata.and_then(|actions| actions.get(key)).and_then(word);
         let reported = outcome.and_then(|outcome| outcome.meta.get(REPORTED)).and_then(word);
         if let Some(kind) = said(&step.id).or(reported) {
@@ -91,7 +110,7 @@ impl SkillView<'_> {
 
     /// Returns the action types that a step may have: the vocabulary, and what its skill and its callees declare.
     fn types(&self, step: &Step, outcome: Option<&StepOutcome>) -> ActionTypes {
-        let mut types = action_types_of_skill(self.skill());
+        let mut types = action_types_of_skill(self.skill);
         for uses in called(step, outcome) {
             if let Uses::Capability(id) = &uses
                 && let Some(spec) = self.host.capability(id)
@@ -106,15 +125,23 @@ impl SkillView<'_> {
     /// Returns the action types that were said or reported of a step and that nothing declares.
     pub(super) fn unknown_types(&self, step: &Step, outcome: &StepOutcome) -> Vec<String> {
         let types = self.types(step, Some(outcome));
-        let metadata = self.skill().metadata.get(ACTIONS_MEMBER);
+        let metadata = self.skill.metadata.get(ACTIONS_MEMBER);
         let said = metadata.and_then(|actions| actions.get(&step.id));
         let words = [said, outcome.meta.get(REPORTED)].into_iter().flatten();
         words.filter_map(Value::as_str).filter(|word| types.read(word).is_err()).map(str::to_owned).collect()
     }
 
+    /// Returns the action type of a gate: what its file declares, or that it runs.
+    pub(super) fn of_gate(&self, capability: &str) -> ActionType {
+        let mut types = action_types_of_skill(self.skill);
+        let Some(spec) = self.host.capability(capability) else { return RUN };
+        spec.custom_actions.iter().for_each(|word| drop(types.declare(word)));
+        spec.action.as_deref().and_then(|word| types.read(word).ok()).unwrap_or(RUN)
+    }
+
     /// Returns the tags that the skill gives to a step.
     pub(super) fn tags(&self, step: &Step) -> Vec<Value> {
-        let tags = self.skill().metadata.get(TAGS_MEMBER).and_then(|tags| tags.get(&step.id));
+        let tags = self.skill.metadata.get(TAGS_MEMBER).and_then(|tags| tags.get(&step.id));
         tags.and_then(Value::as_array).unwrap_or_default().to_vec()
     }
 }

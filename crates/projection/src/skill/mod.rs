@@ -3,11 +3,12 @@
 mod action;
 mod approval;
 mod calls;
-mod command;
+pub(crate) mod command;
 mod decision;
 pub(crate) mod facts;
 mod formal;
 mod gap;
+mod inner;
 mod kind;
 mod writers;
 
@@ -32,6 +33,7 @@ use crate::delta::{Facts, TraceDelta};
 use crate::run_info::RunInfo;
 use crate::trace::{RunLink, RunRelation};
 use crate::view::{Conclusion, Context, Ending, RunView};
+pub use gap::GAPS_MEMBER;
 use kind::Groups;
 pub use kind::{ACTIONS_MEMBER, CUSTOM_ACTIONS_MEMBER, TAGS_MEMBER, action_types_of_skill};
 use writers::{How, Writers};
@@ -303,7 +305,7 @@ impl RunView for SkillView<'_> {
             }
             Facts::Completed => self.completed = true,
             Facts::RolledBack(index, to) => self.roll_back_to(*index, *to)?,
-            Facts::Nothing | Facts::Reason(_) | Facts::Event(_) => {}
+            Facts::Nothing | Facts::Reason(_) | Facts::Event(_) | Facts::Solve(_) => {}
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ mod git;
 mod given;
 mod program;
 mod services;
+mod voice;
 mod walk;
 mod wrapper;
 
@@ -60,6 +61,11 @@ impl Deed {
     /// Returns whether the deed says more than that a command ran.
     pub fn is_known(self) -> bool {
         !matches!(self, Self::Other | Self::Neutral)
+    }
+
+    /// Returns whether it checks something and says how that ended.
+    pub fn checks(self) -> bool {
+        matches!(self, Self::Tests | Self::Lint | Self::Types)
     }
 
     /// Returns whether it writes a file.
@@ -184,6 +190,9 @@ pub struct Part {
     pub folder: Option<String>,
     /// The text that was written to the file, if the line holds it.
     pub content: Option<String>,
+    /// Whether the output of the line is that of this part. Of a check it is not where another command of the line may have
+    /// printed it.
+    pub owns_output: bool,
     /// Whether it ran.
     pub ran: Ran,
     /// The end.
@@ -218,6 +227,7 @@ pub fn merged(parts: &[Part]) -> Vec<Part> {
                 last.files.extend(part.files.iter().cloned());
                 last.source = format!("{}; {}", last.source, part.source);
                 last.is_destructive |= part.is_destructive;
+                last.owns_output &= part.owns_output;
                 last.ended = match (last.ended, part.ended) {
                     (Ended::Badly, _) | (_, Ended::Badly) => Ended::Badly,
                     (Ended::Well, Ended::Well) => Ended::Well,

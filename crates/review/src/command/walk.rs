@@ -3,6 +3,7 @@
 use crate::shell::{Command, Guard, Item, Join, Redirect, RedirectKind, Script, Stage, Word};
 
 use super::files::{FolderPath, written};
+use super::voice::{Reads, Voice, defined_names, voice, writes_output_to_file};
 use super::wrapper::{Unwrapped, unwrap};
 use super::{Class, Deed, Ended, LineEnd, NamedFile, Part, Ran, Signs, program};
 
@@ -23,9 +24,11 @@ pub fn parts(line: &str, folder: &str, end: LineEnd, signs: Signs) -> Vec<Part> 
         pipes_fail: false,
         signs,
         depth: 0,
+        defined: defined_names(line),
+        voices: Vec::new(),
     };
     walk.script(&Script::read(line), line, end, Ran::Yes);
-    walk.parts
+    walk.with_voices()
 }
 
 struct Walk {
@@ -39,9 +42,25 @@ struct Walk {
     pipes_fail: bool,
     signs: Signs,
     depth: usize,
+    /// The names of functions and aliases that the line defines.
+    defined: Vec<String>,
+    /// What each command that is no check prints.
+    voices: Vec<Voice>,
 }
 
 impl Walk {
+    /// Returns the parts. The output of the line is that of its checks if they are all of one kind and nothing else speaks.
+    fn with_voices(mut self) -> Vec<Part> {
+        let checks = |part: &&Part| part.deed.checks();
+        let mut kinds: Vec<Deed> = self.parts.iter().filter(checks).map(|part| part.deed).collect();
+        kinds.dedup();
+        let is_alone = kinds.len() < 2 && !self.voices.contains(&Voice::Speaks);
+        for part in self.parts.iter_mut().filter(|part| part.deed.checks()) {
+            part.owns_output = is_alone && !writes_output_to_file(&part.source);
+        }
+        self.parts
+    }
+
     fn script(&mut self, script: &Script, text: &str, end: LineEnd, ran: Ran) {
         if self.depth >= DEPTH_MAX {
             return;
@@ -260,6 +279,15 @@ impl Walk {
         } else {
             program::classify(words, &self.folder)
         };
+        // A function or an alias has the name of a program, and may do anything.
+        let is_defined = words.first().is_some_and(|program| self.defined.contains(&program.text));
+        if is_defined && class.deed.checks() {
+            class = Deed::Other.into();
+        }
+        if !class.deed.checks() && ran != Ran::No {
+            let reads = if reads_pipe { Reads::Pipe } else { Reads::Nothing };
+            self.voices.push(voice(command, words, reads));
+        }
         // A program in a pipe that reads what it is given is a filter.
         if reads_pipe && !more && matches!(class.deed, Deed::Read | Deed::Search | Deed::List) {
             class = Deed::Neutral.into();
@@ -357,6 +385,7 @@ impl Walk {
             source: source.to_owned(),
             folder: self.entered.clone(),
             content,
+            owns_output: true,
             ran,
             ended,
         });

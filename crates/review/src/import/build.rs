@@ -160,7 +160,9 @@ fn build(
     let label = label(event, file.as_deref());
     // An agent that wrote no reason gave none; validation says so.
     let rationale = shorten(event.rationale.as_deref().unwrap_or(""), RATIONALE_CHARS_MAX);
-    let result = event.outcome.as_ref().and_then(|outcome| {
+    // What another command printed is no result of a check.
+    let is_output = !event.checks() || event.owns_output;
+    let result = event.outcome.as_ref().filter(|_| is_output).and_then(|outcome| {
         let text = match &outcome.beside_commits {
             Some(text) if event.checks() => text,
             _ => &outcome.text,
@@ -218,7 +220,13 @@ fn build(
         members.push(("tags", event.tags.iter().copied().collect()));
     }
     let unanswered = "the log has no result of it: whether it happened is not known";
-    let note = event.note.as_deref().or(event.is_unanswered().then_some(unanswered));
+    let mixed = event.outcome.as_ref().filter(|_| !is_output).map(|outcome| {
+        format!(
+            "other commands of the line print, too, so no output can be told to be its own: {}",
+            outcome.text
+        )
+    });
+    let note = event.note.as_deref().or(event.is_unanswered().then_some(unanswered)).or(mixed.as_deref());
     if let Some(note) = note.filter(|_| !is_decision) {
         let observation = Object::from_iter([
             ("statement", shorten(note, RATIONALE_CHARS_MAX)),

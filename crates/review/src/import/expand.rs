@@ -114,6 +114,7 @@ impl Line {
             (_, Ended::Badly | Ended::NotDone) => Some(Status::Failed),
             (_, Ended::Unknown) => Some(Status::Unknown),
         });
+        event.owns_output = part.owns_output;
         event.owns_exit_code = matches!(part.ended, Ended::Well | Ended::Badly);
         event.method = part.deed.method();
         event.repeatable = if part.deed.only_looks() { Repeatable::Yes } else { Repeatable::No };

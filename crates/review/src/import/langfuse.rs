@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hence_canon::Value;
 
 use super::json::JsonExt;
-use super::span::{Export, Span, SpanEnd, Work, beginning, parse_time, trace};
+use super::span::{Export, Span, SpanEnd, Stated, Work, beginning, parse_time, trace};
 use super::usage::{Cost, Usage, count};
 use super::{Format, ImportError};
 
@@ -160,6 +160,7 @@ fn span(raw: &Value, user: Option<&str>) -> Span {
         inputs: listed(metadata("ponens.inputs")),
         outputs: listed(metadata("ponens.outputs")),
         part: None,
+        stated: Stated::read(metadata),
         model,
         tool,
         work,

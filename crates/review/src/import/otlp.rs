@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hence_canon::{Value, parse};
 
 use super::json::JsonExt;
-use super::span::{Export, Span, SpanEnd, Work, beginning, parse_time, trace};
+use super::span::{Export, Span, SpanEnd, Stated, Work, beginning, parse_time, trace};
 use super::usage::{Cost, Usage, count};
 use super::{Format, ImportError};
 
@@ -189,6 +189,7 @@ fn span(raw: &Value, service: Option<&str>) -> Span {
         inputs: names(raw_attribute(attributes, "ponens.inputs")),
         outputs: names(raw_attribute(attributes, "ponens.outputs")),
         part: None,
+        stated: Stated::read(|key| text(key).map(str::to_owned)),
         id: id.to_owned(),
         name: name.to_owned(),
         label,

@@ -111,6 +111,8 @@ pub(super) struct ActionEvent {
     pub(super) is_uncertain: bool,
     /// Whether the exit code of the call is that of this action.
     pub(super) owns_exit_code: bool,
+    /// Whether the output of the call is that of this action, as far as a check is concerned.
+    pub(super) owns_output: bool,
     pub(super) repeatable: Repeatable,
     /// The text of one command of a line of several, and the command that would run it again.
     pub(super) part: Option<PartText>,
@@ -262,6 +264,7 @@ impl ActionEvent {
             status: None,
             is_uncertain: false,
             owns_exit_code: true,
+            owns_output: true,
             repeatable: Repeatable::Unknown,
             part: None,
             note: None,

@@ -72,6 +72,55 @@ pub(super) struct Span {
     pub(super) outputs: Vec<String>,
     /// The command that the tool ran, if it was given one of a known kind.
     pub(super) part: Option<Box<Part>>,
+    /// Everything that the source states in the words of traces.
+    pub(super) stated: Stated,
+}
+
+/// The members of a span that are written in the words of traces, as an exporter of traces writes them.
+#[derive(Clone, Default)]
+pub(super) struct Stated {
+    /// The type of the action.
+    pub(super) action_type: Option<ActionType>,
+    /// The type of its outputs, and their payload.
+    pub(super) artifact: Option<(ArtifactType, Object)>,
+    /// The gaps that it declares.
+    pub(super) gaps: Vec<Object>,
+}
+
+/// The most gaps that one span may declare.
+const GAPS_MAX: usize = 100;
+
+impl Stated {
+    /// Reads what a span states: `ponens.action_type`, `ponens.artifact_type` with `ponens.payload`, `ponens.residuals`.
+    /// What is no word of traces is left out.
+    pub(super) fn read(text: impl Fn(&str) -> Option<String>) -> Self {
+        let document = |key: &str| hence_canon::parse(text(key)?.as_bytes()).ok();
+        let artifact_type = text("ponens.artifact_type").and_then(|word| ArtifactType::from_word(&word));
+        let payload = document("ponens.payload").and_then(|payload| payload.as_object().cloned());
+        let gaps = document("ponens.residuals");
+        let gaps = gaps.as_ref().and_then(Value::as_array).unwrap_or_default();
+        let is_gap = |gap: &&Object| {
+            let word = |key: &str| gap.get(key).and_then(Value::as_str).unwrap_or_default();
+            ResidualKind::from_word(word("kind")).is_some() && !word("statement").trim().is_empty()
+        };
+        Self {
+            action_type: text("ponens.action_type").and_then(|word| ActionType::from_word(&word)),
+            artifact: artifact_type.zip(payload),
+            gaps: gaps.iter().filter_map(Value::as_object).filter(is_gap).take(GAPS_MAX).cloned().collect(),
+        }
+    }
+
+    /// Removes the secrets.
+    fn redact(&mut self, removed: &mut Redactions) {
+        let mut clean = |object: &Object| {
+            let clean = secret::redact_value(&object.clone().into(), removed);
+            clean.as_object().cloned().unwrap_or_default()
+        };
+        if let Some((_, payload)) = &mut self.artifact {
+            *payload = clean(payload);
+        }
+        self.gaps.iter_mut().for_each(|gap| *gap = clean(gap));
+    }
 }
 
 impl Span {
@@ -109,6 +158,7 @@ impl Span {
         texts.into_iter().flatten().for_each(&mut clean);
         self.inputs.iter_mut().chain(&mut self.outputs).for_each(&mut clean);
         self.result = self.result.take().map(|text| shorten(&text, RESULT_CHARS_MAX));
+        self.stated.redact(removed);
         let arguments = self.arguments.take().map(|value| secret::redact_value(&value, removed));
         self.arguments = arguments.map(|value| shorten_values(&value, ARGUMENT_CHARS_MAX));
     }
@@ -206,6 +256,13 @@ fn approval(span: &Span) -> ActionType {
     }
 }
 
+fn is_approval(kind: ActionType) -> bool {
+    matches!(
+        kind,
+        ActionType::Gateway(GatewayType::UserApproval) | ActionType::Governance(GovernanceType::Approve)
+    )
+}
+
 /// The spans of one trace, and its description.
 pub(super) struct Export {
     pub(super) trace_id: String,
@@ -270,7 +327,7 @@ pub(super) fn trace(mut export: Export) -> Value {
         ),
         ("artifacts", exchange.artifacts.into()),
         ("reference_artifacts", exchange.external.into_iter().map(external).collect()),
-        ("residuals", failures(&actions)),
+        ("residuals", failures(&actions).into_iter().chain(declared(&actions)).collect()),
     ]);
     let mut total = Usage::default();
     export
@@ -386,7 +443,7 @@ impl Exchange {
         self.newest.get(name).cloned().unwrap_or_else(|| name.to_owned())
     }
 
-    fn produce(&mut self, name: &str, action_id: usize, inputs: &[String]) -> String {
+    fn produce(&mut self, name: &str, action_id: usize, inputs: &[String], span: &Span) -> String {
         let version = self.versions.entry(name.to_owned()).or_insert(0);
         *version += 1;
         let mut id = name.to_owned();
@@ -400,13 +457,19 @@ impl Exchange {
         // An artifact that is made later cannot have been a source, whatever the log lists as consumed.
         let exists = |input: &&String| self.external.contains(*input) || self.made.contains(*input);
         let inputs: Vec<&str> = inputs.iter().filter(exists).map(String::as_str).collect();
+        let stated = span.stated.artifact.as_ref();
+        let kind = stated.map_or(ArtifactType::AnalysisNote, |(kind, _)| *kind);
         let artifact = Object::from_iter([
             ("artifact_id", Value::from(id.as_str())),
-            ("artifact_type", ArtifactType::AnalysisNote.into()),
+            ("artifact_type", kind.into()),
             ("name", name.into()),
             ("producer_action_id", action_id.into()),
             ("derived_from", inputs.into_iter().collect()),
         ]);
+        let artifact = match stated {
+            Some((_, payload)) => artifact.with("payload", payload.clone()),
+            None => artifact,
+        };
         self.artifacts.push(artifact.into());
         self.made.insert(id.clone());
         self.newest.insert(name.to_owned(), id.clone());
@@ -424,7 +487,7 @@ fn external(name: String) -> Object {
 }
 
 /// What failed is a gap: nothing in the trace shows that it was made good.
-fn failures(actions: &[&Span]) -> Value {
+fn failures(actions: &[&Span]) -> Vec<Object> {
     let failed = actions.iter().enumerate().filter(|(_, span)| span.failed());
     let residual = |(place, span): (usize, &&Span)| {
         let id = place + 1;
@@ -444,10 +507,48 @@ fn failures(actions: &[&Span]) -> Value {
     failed.map(residual).collect()
 }
 
+/// The gaps that spans declare. A gap is open unless the log says otherwise; only its members that traces know are taken.
+fn declared(actions: &[&Span]) -> Vec<Object> {
+    const KEPT: [&str; 8] = [
+        "kind",
+        "statement",
+        "severity",
+        "target",
+        "related_artifact_ids",
+        "rationale",
+        "suggested_check",
+        "status",
+    ];
+    let listed =
+        actions.iter().zip(1..).flat_map(|(span, id)| span.stated.gaps.iter().map(move |gap| (gap, id)));
+    let one = |(number, (gap, id)): (usize, (&Object, i64))| {
+        let kept = KEPT.iter().filter_map(|key| Some((*key, gap.get(key)?.clone())));
+        let known = [
+            ("residual_id", Value::from(format!("declared-{}", number + 1))),
+            ("source", ResidualSource::AgentDeclared.into()),
+            ("introduced_by_action_id", id.into()),
+        ];
+        let found: Object = known.into_iter().chain(kept).collect();
+        if found.get("status").is_some() { found } else { found.with("status", ResidualStatus::Open) }
+    };
+    listed.enumerate().map(one).collect()
+}
+
 fn action(span: &Span, id: usize, tree: &Tree<'_>, exchange: &mut Exchange) -> Value {
-    let kind = span.part.as_ref().map_or_else(|| span.work.action_type(span), |part| part.deed.action_type());
+    // What a command does is read from the command, whatever the log calls it.
+    let stated = || match span.stated.action_type {
+        // A stated approval is one only if its result does not say otherwise.
+        Some(stated) if is_approval(stated) => {
+            let found = approval(span);
+            if is_approval(found) { stated } else { found }
+        }
+        Some(stated) => stated,
+        None => span.work.action_type(span),
+    };
+    let kind = span.part.as_ref().map_or_else(stated, |part| part.deed.action_type());
     let inputs: Vec<String> = span.inputs.iter().map(|name| exchange.consume(name)).collect();
-    let outputs: Vec<String> = span.outputs.iter().map(|name| exchange.produce(name, id, &inputs)).collect();
+    let outputs: Vec<String> =
+        span.outputs.iter().map(|name| exchange.produce(name, id, &inputs, span)).collect();
     let evidence = Object::from_iter([
         ("type", Value::from(EvidenceType::UrlRef)),
         ("ref", format!("span:{}", span.id).into()),

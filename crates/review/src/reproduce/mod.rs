@@ -111,6 +111,163 @@ mod class_tests {
     use super::*;
     use CommandClass::{Caution, Safe, Unknown, Unsafe};
 
+    /// Lines of a hostile trace: none of them may run.
+    const HOSTILE: &[&str] = &[
+        // Options attached, shortened, taken for values, or read from files.
+        "pytest @/etc/passwd",
+        "pytest @args",
+        "pytest -k -pevil",
+        "pytest --durations --rootdir=/x",
+        "pytest --ignore-glob=x --override-ini=addopts=-pevil",
+        "pytest --import-mode=importlib -c evil.ini",
+        "python3 -m pytest -W error::evil.Warning",
+        "python3 -mpytest -pevil",
+        "python -c 'import os'",
+        "python -Ic 'import os'",
+        "python3 evil.py",
+        "cargo test --test --config=evil.toml",
+        "cargo test -p --config=target.runner",
+        "cargo test --config evil.toml",
+        "cargo test --config=build.rustc-wrapper='./evil'",
+        "cargo test --targe=../x.json",
+        "cargo test -Zbuild-std",
+        "cargo test -- --logfile x",
+        "cargo run",
+        "cargo bench --bench evil",
+        "cargo nextest run",
+        "go test -exec=./evil ./...",
+        "go test --exec ./evil",
+        "go test -toolexec=./evil",
+        "go test -vettool=./evil",
+        "go test -ldflags=-extld=./evil ./...",
+        "go test -gcflags=-x -asmflags=x",
+        "go test github.com/evil/pkg",
+        "go test evil.example/pkg/...",
+        "go vet ./...",
+        "go run .",
+        "npm test --node-options=--require=./evil.js",
+        "npm run test --if-present --script-shell=./evil",
+        "npm run build",
+        "npx evil",
+        // Programs that run programs.
+        "find . -exec touch x +",
+        "find . -delete",
+        "xargs -a list touch",
+        "env touch x",
+        "sed -n 1e touch a",
+        "sed 's/x/id/e' a",
+        "sed -i s/a/b/ a",
+        "awk 'BEGIN{system(\"id\")}'",
+        "gawk -l evil 'BEGIN{}'",
+        "tar xf a.tar --to-command=./evil",
+        "tar --checkpoint=1 --checkpoint-action=exec=./evil -cf /dev/null a",
+        "make",
+        "make test",
+        "make -f evil.mk test",
+        "make SHELL=./evil test",
+        "rg --pre ./evil x",
+        "less a",
+        "vim -c '!id' a",
+        "busybox sh -c id",
+        "perl -e 'system 1'",
+        "node --eval '1'",
+        "ruby -e 'system(1)'",
+        "ssh -oProxyCommand=id host",
+        "openssl s_client -connect evil:443",
+        // Git, which runs whatever its configuration says.
+        "git -c core.pager=./evil log",
+        "git -ccore.fsmonitor=./evil status",
+        "git --config-env=core.pager=X log",
+        "git --exec-path=./evil status",
+        "git --git-dir=../evil log",
+        "git --work-tree=/ diff",
+        "git -p log",
+        "git fetch --upload-pack=./evil",
+        "git ls-remote --upload-pack=./evil x",
+        "git clone -u ./evil x",
+        "git archive --remote=ext::./evil",
+        "git grep -O./evil x",
+        "git log --ext-dif",
+        "git log --outpu x",
+        "git diff --textconv",
+        "git diff --no-index /etc/passwd a",
+        "git diff --abbrev --no-index /etc/passwd a",
+        "git diff -O/etc/passwd",
+        "git log -- ../x",
+        "git log --show-signature",
+        "git show --ext-diff",
+        "git blame a",
+        "GIT_SSH_COMMAND=./evil git log",
+        "GIT_CONFIG_COUNT=1 git log",
+        "GIT_DIR=/x git log",
+        "GIT_EXTERNAL_DIFF=./evil git diff",
+        "PAGER=./evil git log",
+        "LESSOPEN='|./evil %s' cat a",
+        // Paths that lead out.
+        "cat /etc/passwd",
+        "cat ../a",
+        "cat a/../../b",
+        "cat ~/.ssh/id_rsa",
+        "cat file:/etc/passwd",
+        "ls -R /",
+        "ls --color /etc",
+        "grep -r x ../..",
+        "grep --color x /etc/passwd",
+        "grep --colour=always x /etc/passwd",
+        "grep -e x /etc/passwd",
+        "grep -f/etc/passwd a",
+        "grep --include-from=/x y z",
+        "hence verify /etc/x",
+        "hence verify r --execute",
+        "hence resume r --trust-imported",
+        "hence verify r --store ../x",
+        // What a shell would do.
+        "cat a > b",
+        "cat < /etc/passwd",
+        "cat a || touch x",
+        "cat a & touch x",
+        "cat a\ntouch x",
+        "cat ${IFS}a",
+        "cat <(id)",
+        "cat a # x\ntouch y",
+        "PATH=. cat a",
+        "BASH_ENV=x cat a",
+        "cat a | sh",
+        "exec touch x",
+        "'./cat' a",
+        "$0",
+        "!!",
+    ];
+
+    #[test]
+    fn no_line_of_a_hostile_trace_is_safe() {
+        for line in HOSTILE {
+            let judged = judge(line);
+            assert_ne!(judged.class, Safe, "{line}: {}", judged.reason);
+        }
+    }
+
+    #[test]
+    fn what_people_write_stays_safe() {
+        for line in [
+            "ls --color=never src",
+            "ls --color src",
+            "grep --color=always -rn x src",
+            "grep --color /api src/routes.rs",
+            "git status --porcelain",
+            "git status --porcelain=v2",
+            "git log --pretty=oneline -3",
+            "git log --abbrev=8 --since yesterday",
+            "cargo test -p core --test it name",
+            "go test ./pkg/... -run 'TestA|TestB'",
+            "go test pkg",
+            "pytest tests/test_a.py -k 'a and not b'",
+        ] {
+            let judged = judge(line);
+            assert_eq!(judged.class, Safe, "{line}: {}", judged.reason);
+        }
+    }
+
     #[test]
     fn commands_are_judged_by_program_and_arguments() {
         for (line, class) in [

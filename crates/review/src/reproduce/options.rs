@@ -13,6 +13,8 @@ pub(super) struct Options {
     pub(super) flags: &'static [&'static str],
     /// Options with a value, which must not lead out of the working directory.
     values: &'static [&'static str],
+    /// Options whose value, if any, is attached by `=`; a word after one is something else.
+    attached: &'static [&'static str],
 }
 
 pub(super) const LS: Options = Options {
@@ -33,11 +35,15 @@ pub(super) const LS: Options = Options {
         "--all",
         "--recursive",
     ],
-    values: &["--color", "--sort", "--time-style"],
+    values: &["--sort", "--time-style"],
+    attached: &["--color"],
 };
 
-pub(super) const CAT: Options =
-    Options { flags: &["-A", "-b", "-e", "-E", "-n", "-s", "-t", "-T", "-v", "--number"], values: &[] };
+pub(super) const CAT: Options = Options {
+    flags: &["-A", "-b", "-e", "-E", "-n", "-s", "-t", "-T", "-v", "--number"],
+    values: &[],
+    attached: &[],
+};
 
 pub(super) const GREP: Options = Options {
     flags: &[
@@ -84,9 +90,8 @@ pub(super) const GREP: Options = Options {
         "--include",
         "--exclude",
         "--exclude-dir",
-        "--color",
-        "--colour",
     ],
+    attached: &["--color", "--colour"],
 };
 
 pub(super) const GIT_VIEW: Options = Options {
@@ -116,7 +121,6 @@ pub(super) const GIT_VIEW: Options = Options {
         "--numstat",
         "--oneline",
         "--patch",
-        "--porcelain",
         "--reverse",
         "--short",
         "--shortstat",
@@ -128,24 +132,24 @@ pub(super) const GIT_VIEW: Options = Options {
     values: &[
         "-n",
         "-U",
-        "--abbrev",
         "--author",
-        "--color",
         "--date",
         "--diff-filter",
         "--format",
         "--grep",
         "--max-count",
-        "--porcelain",
-        "--pretty",
         "--since",
         "--unified",
         "--until",
     ],
+    attached: &["--abbrev", "--color", "--porcelain", "--pretty"],
 };
 
-pub(super) const HENCE_CHECK: Options =
-    Options { flags: &["--json", "--all"], values: &["--store", "--level", "--anchor", "--problem"] };
+pub(super) const HENCE_CHECK: Options = Options {
+    flags: &["--json", "--all"],
+    values: &["--store", "--level", "--anchor", "--problem"],
+    attached: &[],
+};
 
 pub(super) const CARGO_TEST: Options = Options {
     flags: &[
@@ -185,6 +189,7 @@ pub(super) const CARGO_TEST: Options = Options {
         "--package",
         "--test",
     ],
+    attached: &[],
 };
 
 /// The options of the program that `cargo test` builds.
@@ -200,6 +205,7 @@ pub(super) const LIBTEST: Options = Options {
         "--show-output",
     ],
     values: &["--color", "--format", "--skip", "--test-threads"],
+    attached: &[],
 };
 
 pub(super) const GO_TEST: Options = Options {
@@ -217,9 +223,10 @@ pub(super) const GO_TEST: Options = Options {
         "-tags",
         "-timeout",
     ],
+    attached: &[],
 };
 
-pub(super) const NPM_RUN: Options = Options { flags: &["-s", "--silent"], values: &[] };
+pub(super) const NPM_RUN: Options = Options { flags: &["-s", "--silent"], values: &[], attached: &[] };
 
 pub(super) const PYTEST: Options = Options {
     flags: &[
@@ -239,6 +246,7 @@ pub(super) const PYTEST: Options = Options {
         "--verbose",
     ],
     values: &["-k", "-m", "-n", "-r", "--color", "--durations", "--maxfail", "--tb", "--timeout"],
+    attached: &[],
 };
 
 impl Options {
@@ -252,6 +260,10 @@ impl Options {
                 Read::Flag => continue,
                 Read::Valued(value) => value,
                 Read::ValueFollows => match rest.next() {
+                    // Programs differ in whether this is the value or the next option.
+                    Some(value) if value.starts_with('-') => {
+                        return verdict(Caution, format!("nobody can tell what {argument} {value} means"));
+                    }
                     Some(value) => value,
                     None => return verdict(Caution, format!("{argument} lacks its value")),
                 },
@@ -279,14 +291,15 @@ impl Options {
         if !argument.starts_with('-') || argument == "-" {
             return Read::Operand(argument);
         }
-        if self.flags.contains(&argument) {
+        if self.flags.contains(&argument) || self.attached.contains(&argument) {
             return Read::Flag;
         }
         if self.values.contains(&argument) {
             return Read::ValueFollows;
         }
         if let Some((name, value)) = argument.split_once('=') {
-            return if self.values.contains(&name) { Read::Valued(value) } else { Read::Unlisted };
+            let is_listed = self.values.contains(&name) || self.attached.contains(&name);
+            return if is_listed { Read::Valued(value) } else { Read::Unlisted };
         }
         let letters = argument.strip_prefix('-').unwrap_or(argument);
         if letters.starts_with('-') {
@@ -325,5 +338,5 @@ fn outside(path: &str) -> Verdict {
 pub(super) fn leaves_directory(operand: &str) -> bool {
     let leaves =
         |path: &str| path.starts_with(['/', '~']) || path.split(['/', '\\']).any(|part| part == "..");
-    operand.split(['=', ':', ',']).any(leaves)
+    operand.split(['=', ':', ',', '@']).any(leaves)
 }

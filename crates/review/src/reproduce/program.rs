@@ -215,13 +215,23 @@ fn go(arguments: &[String]) -> Verdict {
     match arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         Some(("test", rest)) => match rest.iter().find(runs) {
             Some(option) => verdict(Unsafe, format!("go test {option} runs or writes something else")),
-            None => GO_TEST.judge(rest, TESTS),
+            // A package by its name may be one that the trace wants to be downloaded.
+            None => match rest.iter().find(|argument| is_package_name(argument)) {
+                Some(name) => verdict(Caution, format!("{name} may be a package of somebody else")),
+                None => GO_TEST.judge(rest, TESTS),
+            },
         },
         Some(("get" | "install" | "generate" | "clean" | "mod" | "env" | "work", _)) => {
             verdict(Unsafe, "changes the project or the environment")
         }
         _ => verdict(Unknown, "nobody has judged this go command"),
     }
+}
+
+/// Returns whether an argument of `go test` may name a package elsewhere: its first part looks like that of an address.
+fn is_package_name(argument: &str) -> bool {
+    let first = argument.split('/').next().unwrap_or_default();
+    !argument.starts_with(['-', '.']) && argument.contains('/') && first.contains('.')
 }
 
 fn npm(arguments: &[String]) -> Verdict {
@@ -272,6 +282,9 @@ fn pytest(arguments: &[String]) -> Verdict {
     };
     if let Some(option) = arguments.iter().find(writes) {
         return verdict(Unsafe, format!("pytest {option} writes files"));
+    }
+    if let Some(file) = arguments.iter().find(|argument| argument.starts_with('@')) {
+        return verdict(Caution, format!("{file} names a file with more options"));
     }
     PYTEST.judge(arguments, TESTS)
 }

@@ -9,12 +9,12 @@ use hence_cognition::failure::{BUDGET_CUT_OFF, HELD_BACK, UNDECIDED};
 use hence_cognition::run::{
     Call, CallError, Capabilities, Invocation, NestedRun, PlannedCall, Reply, Task, one_by_one,
 };
-use hence_cognition::skill::{Recovery, Skill, Step, Uses};
+use hence_cognition::skill::{Recovery, Skill, Step};
 use hence_engine::{CallTimes, Measured, Meter, Moment, NoMeter, SinkError};
 use hence_journal::Durability;
 
 use super::entry::{CallName, Entry, Intent, Question, QuestionKind};
-use super::gate::CallGate;
+use super::gate::{CallGate, outermost_step};
 use super::history::{BEGUN_KEY, CallStatus};
 use super::log::CallLog;
 use crate::budget::{Admitted, Budget, Caller};
@@ -228,10 +228,9 @@ impl<'a> CallExecutor<'a> {
         gate: Option<&CallGate>,
         make: &mut CallFn<'_>,
     ) -> Result<CallResult, SinkError> {
-        let gate = gate.filter(|_| CallGate::judges(call, self.host.effect(call.capability)));
         let result = self.call_logged(call, gate, make)?;
         if let Some(gate) = gate {
-            gate.note(call, &result.reply);
+            gate.note(call, self.host.effect(call.capability), &result.reply);
         }
         Ok(result)
     }
@@ -485,15 +484,6 @@ fn not_held(error: CallError) -> CallError {
     }
 }
 
-/// Returns the step of the outermost run that makes a call: the first part of its path, or the step itself. The record
-/// of the call is that of this step.
-fn outermost_step(call: &Call<'_>) -> Arc<str> {
-    match call.place.path.split_once('/') {
-        Some((step, _)) => step.replace("~1", "/").replace("~0", "~").into(),
-        None => call.step_id.clone(),
-    }
-}
-
 fn undecided(call: &Call<'_>, reason: Option<&str>) -> CallError {
     let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
     CallError::Waiting(format!("nobody knows whether `{}` happened{reason}", call.capability).into())
@@ -503,7 +493,7 @@ fn undecided(call: &Call<'_>, reason: Option<&str>) -> CallError {
 pub(crate) struct LoggedWorker<'a> {
     worker: &'a mut (dyn Capabilities + 'a),
     executor: &'a CallExecutor<'a>,
-    /// The gate before calls that act, in a run under policies.
+    /// The gate before calls that act, of a step that may act in a run under policies.
     gate: Option<&'a CallGate>,
     /// The source of the last reply.
     last: ReplySource,
@@ -558,17 +548,12 @@ impl Capabilities for LoggedWorker<'_> {
         let executor = self.executor;
         let planned = std::mem::take(&mut self.planned);
         // Which call is refused must not depend on which was faster.
-        let gate = self.gate;
-        let acts = |call: &PlannedCall| match &call.uses {
-            Uses::Capability(id) => executor.host.effect(id) == Effect::Acts,
-            Uses::Skill(_) => false,
-        };
-        let is_judged = gate.is_some() && planned.iter().any(acts);
+        let is_judged = self.gate.is_some();
         if is_judged || executor.budget.is_some_and(|budget| budget.is_counted() && !budget.fits(&planned)) {
             return one_by_one(self, tasks);
         }
         let logged = tasks.into_iter().map(|task| -> Task<'_> {
-            Box::new(move |worker| task(&mut LoggedWorker::new(worker, executor, gate)))
+            Box::new(move |worker| task(&mut LoggedWorker::new(worker, executor, None)))
         });
         self.worker.side_by_side(logged.collect())
     }

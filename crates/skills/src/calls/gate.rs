@@ -8,14 +8,16 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hence_cognition::failure::HELD_BACK;
-use hence_cognition::run::{Call, CallError, CallPurpose, Effect, MadeCall, Reply};
+use hence_cognition::run::{Call, CallError, Effect, MadeCall, Reply};
 
 /// A question whether a call may be made.
 pub(crate) struct MayCall {
-    /// The step that makes the call.
+    /// The step of the outermost run that makes the call, or whose gate or nested skill does.
     pub(crate) step: Arc<str>,
-    /// The calls that act which the step has made itself so far.
+    /// The calls of the step that were made since its last question.
     pub(crate) made: Vec<MadeCall>,
+    /// The answers of people inside nested skills so far.
+    pub(crate) answers: Vec<MadeCall>,
     /// The call. Its reply is not known.
     pub(crate) next: MadeCall,
     reply: Sender<Result<(), Arc<str>>>,
@@ -37,30 +39,36 @@ impl MayCall {
 /// Sends a question to whoever holds the book; `false` when nobody does any more.
 type Ask = Box<dyn Fn(MayCall) -> bool + Send + Sync>;
 
-/// The gate before the calls of a run. Calls that act are made one after the other there, so that it never depends on
-/// timing which one is held back.
+/// The gate before the calls of a run. The calls of a step that may act are made one after the other there, so that it
+/// never depends on timing which one is held back.
 pub(crate) struct CallGate {
     ask: Ask,
-    /// The calls that act which each step has made itself.
-    made: Mutex<BTreeMap<Arc<str>, Vec<MadeCall>>>,
+    /// The calls of each step.
+    calls: Mutex<BTreeMap<Arc<str>, Calls>>,
+}
+
+/// The calls that a step has made.
+#[derive(Default)]
+struct Calls {
+    /// Those made since its last question.
+    new: Vec<MadeCall>,
+    /// The answers of people inside nested skills.
+    answers: Vec<MadeCall>,
 }
 
 impl CallGate {
     pub(crate) fn new<M: From<MayCall> + Send + 'static>(send: Sender<M>) -> Self {
         let ask = Box::new(move |question| send.send(M::from(question)).is_ok());
-        Self { ask, made: Mutex::default() }
-    }
-
-    /// Returns whether the gate judges a call: one that acts, of a step of the run itself.
-    pub(super) fn judges(call: &Call<'_>, effect: Effect) -> bool {
-        effect == Effect::Acts && call.purpose == CallPurpose::Step && call.place.path.is_empty()
+        Self { ask, calls: Mutex::default() }
     }
 
     /// Notes a call that was made, with its reply.
-    pub(super) fn note(&self, call: &Call<'_>, reply: &Result<Reply, CallError>) {
-        let made = MadeCall::of(call, Effect::Acts, reply).filter(|made| !made.is_held());
-        let mut all = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        all.entry(call.step_id.clone()).or_default().extend(made);
+    pub(super) fn note(&self, call: &Call<'_>, effect: Effect, reply: &Result<Reply, CallError>) {
+        let Some(made) = MadeCall::of(call, effect, reply).filter(is_noted) else { return };
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let calls = calls.entry(outermost_step(call)).or_default();
+        calls.answers.extend((made.effect == Effect::Asks).then(|| made.clone()));
+        calls.new.push(made);
     }
 
     /// Asks whether a call that acts may be made.
@@ -71,16 +79,33 @@ impl CallGate {
         let stopping = || CallError::Waiting("the run is to stop".into());
         let unknown = Err(CallError::Failed { class: HELD_BACK.into(), message: "".into() });
         let next = MadeCall::of(call, Effect::Acts, &unknown).ok_or_else(stopping)?;
-        let all = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let made = all.get(call.step_id).cloned().unwrap_or_default();
+        let step = outermost_step(call);
+        let mut all = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let calls = all.entry(step.clone()).or_default();
+        let (made, answers) = (std::mem::take(&mut calls.new), calls.answers.clone());
         drop(all);
         let (reply, answer) = mpsc::channel();
-        let question = MayCall { step: call.step_id.clone(), made, next, reply };
+        let question = MayCall { step, made, answers, next, reply };
         let answer = if (self.ask)(question) { answer.recv().ok() } else { None };
         match answer {
             Some(Ok(())) => Ok(()),
             Some(Err(message)) => Err(CallError::Failed { class: HELD_BACK.into(), message }),
             None => Err(stopping()),
         }
+    }
+}
+
+/// Returns whether later calls of a step are judged after a call. An answer to the step itself or to the question whether
+/// its own call may be made is part of that call.
+pub(crate) fn is_noted(made: &MadeCall) -> bool {
+    !made.is_held() && (made.effect != Effect::Asks || !made.place().nested.is_empty())
+}
+
+/// Returns the step of the outermost run that makes a call: the first part of its path, or the step itself. The record
+/// of the call is that of this step.
+pub(super) fn outermost_step(call: &Call<'_>) -> Arc<str> {
+    match call.place.path.split_once('/') {
+        Some((step, _)) => step.replace("~1", "/").replace("~0", "~").into(),
+        None => call.step_id.clone(),
     }
 }

@@ -223,7 +223,7 @@ impl CallHistory {
     }
 
     /// Returns the time that the processes of the run have spent, as far as it was measured.
-    pub(crate) fn spent(&self) -> &Spent {
+    pub fn spent(&self) -> &Spent {
         &self.spent
     }
 

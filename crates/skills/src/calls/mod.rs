@@ -22,6 +22,6 @@ mod log;
 pub use entry::{Answer, CallName, Entry, EntryError, Intent, Question, QuestionKind, Spent};
 pub(crate) use executor::LoggedWorker;
 pub use executor::{CallExecutor, CallFn, CallResult, ReplySource};
-pub(crate) use gate::{CallGate, MayCall};
+pub(crate) use gate::{CallGate, MayCall, is_noted};
 pub use history::{BadCallLog, CallHistory, CallStatus, RefusedAnswer};
 pub use log::CallLog;

@@ -62,13 +62,7 @@ fn read_binding(
 ) -> Option<Binding> {
     let node = reader.model(value, path)?;
     let capability = reader.required(&node, "capability", SchemaReader::non_empty_text);
-    let input = reader.optional(&node, "input", |reader, value, path| {
-        let members = reader.model(value, path).map(|node| node.object.iter()).into_iter().flatten();
-        let member = |(name, value): (&Arc<str>, &Value)| {
-            Some((name.clone(), read_member(reader, value, &path.child(name))?))
-        };
-        Some(BindingInput::Members(members.filter_map(member).collect()))
-    });
+    let input = reader.optional(&node, "input", read_members).map(BindingInput::Members);
     let output = reader.optional(&node, "output", read_pointer);
     let timeout = reader.optional(&node, "timeout_seconds", read_timeout);
     reader.refuse_unknown(&node, &["capability", "input", "output", "timeout_seconds"]);
@@ -79,6 +73,19 @@ fn read_binding(
         output,
         timeout: timeout.unwrap_or(TIMEOUT_DEFAULT),
     })
+}
+
+/// Reads an object whose members are places or constants.
+pub(super) fn read_members(
+    reader: &mut SchemaReader<'_>,
+    value: &Value,
+    path: &JsonPointer,
+) -> Option<Vec<(Arc<str>, BindingMember)>> {
+    let members = reader.model(value, path).map(|node| node.object.iter()).into_iter().flatten();
+    let member = |(name, value): (&Arc<str>, &Value)| {
+        Some((name.clone(), read_member(reader, value, &path.child(name))?))
+    };
+    Some(members.filter_map(member).collect())
 }
 
 /// Reads `{"at": POINTER}` or `{"value": ANYTHING}`.
@@ -96,7 +103,11 @@ fn read_member(reader: &mut SchemaReader<'_>, value: &Value, path: &JsonPointer)
     }
 }
 
-fn read_pointer(reader: &mut SchemaReader<'_>, value: &Value, path: &JsonPointer) -> Option<JsonPointer> {
+pub(super) fn read_pointer(
+    reader: &mut SchemaReader<'_>,
+    value: &Value,
+    path: &JsonPointer,
+) -> Option<JsonPointer> {
     let text = reader.text(value, path)?;
     text.parse().map_err(|_| reader.mismatch(path, Category::ValueError, "a JSON pointer", value)).ok()
 }

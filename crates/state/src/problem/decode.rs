@@ -6,10 +6,13 @@ use hence_canon::read::Found;
 use hence_canon::{Canonical, Defect, DefectKind, JsonPointer, Value};
 
 use super::settings::{Settings, read_settings};
+use super::task::{ConstraintCheck, TaskSpec, read_constraint_checks, read_names, read_tasks};
 use super::{NESTING_MAX, ProblemSpec};
 use crate::schema::{Node, SchemaReader};
 use crate::text::is_blank;
-use crate::{Category, Finding, Findings, Profile, Rule, Stage, Timestamp, Typing, Version, finding};
+use crate::{
+    Category, Finding, Findings, Profile, Rule, Stage, StepsRule, Timestamp, Typing, Version, finding,
+};
 
 /// The only major version of the document there is.
 const MAJOR_VERSION: u64 = 1;
@@ -20,6 +23,9 @@ struct Inputs {
     constraints: Vec<Arc<str>>,
     goals: Vec<Arc<str>>,
     evidence: Vec<Value>,
+    assumptions: Vec<Arc<str>>,
+    tasks: Vec<TaskSpec>,
+    constraint_checks: Vec<ConstraintCheck>,
 }
 
 struct Draft {
@@ -36,7 +42,7 @@ pub(super) fn decode(value: &Value, defects: &[Defect], profile: &Profile) -> Re
         let found = Found::Value(value.clone());
         return Err(Findings::one(Finding::new(rule, "a problem, which is an object", found)));
     };
-    let mut reader = SchemaReader::new(profile.typing, defects);
+    let mut reader = SchemaReader::new(profile.typing, profile.steps, defects);
     let draft = read_problem(&mut reader, &Node { object, path: root.clone() });
     let depth = value.depth();
     if depth > NESTING_MAX {
@@ -58,6 +64,9 @@ pub(super) fn decode(value: &Value, defects: &[Defect], profile: &Profile) -> Re
             constraints: inputs.constraints,
             goals: inputs.goals,
             evidence: inputs.evidence,
+            assumptions: inputs.assumptions,
+            tasks: inputs.tasks,
+            constraint_checks: inputs.constraint_checks,
             settings,
         }),
         (Some(findings), _) => Err(findings),
@@ -104,16 +113,39 @@ fn read_inputs(reader: &mut SchemaReader<'_>, value: &Value, path: &JsonPointer)
     let texts = |reader: &mut SchemaReader<'_>, value: &Value, path: &JsonPointer| {
         Some(reader.items(value, path, SchemaReader::text))
     };
-    let inputs = Inputs {
+    let mut inputs = Inputs {
         prompt: reader.required(&node, "prompt", read_prompt),
         constraints: reader.optional(&node, "constraints", texts).unwrap_or_default(),
         goals: reader.optional(&node, "goals", texts).unwrap_or_default(),
         evidence: reader.optional(&node, "context", read_evidence).unwrap_or_default(),
+        ..Inputs::default()
     };
+    if reader.steps == StepsRule::Worked {
+        inputs.assumptions = reader.optional(&node, "assumptions", read_names).unwrap_or_default();
+        inputs.tasks = reader.optional(&node, "tasks", read_tasks).unwrap_or_default();
+        let checks = reader.optional(&node, "constraint_checks", read_constraint_checks);
+        inputs.constraint_checks = checks.unwrap_or_default();
+        checks_name_constraints(reader, &inputs, &node);
+    }
     if reader.schema_holds_since(mark) {
         texts_are_not_blank(reader, &inputs, &node);
     }
     Some(inputs)
+}
+
+/// Checks that each constraint check is about a constraint that the problem states, and that none has two checks.
+fn checks_name_constraints(reader: &mut SchemaReader<'_>, inputs: &Inputs, node: &Node<'_>) {
+    for (index, check) in inputs.constraint_checks.iter().enumerate() {
+        let place = node.pointer_to("constraint_checks").child(index).child("constraint");
+        if !inputs.constraints.contains(&check.constraint) {
+            let message = "expected the text of one of the constraints, word for word";
+            reader.report(&place, Category::ValueError, message);
+        }
+        let before = inputs.constraint_checks.get(..index).unwrap_or_default();
+        if before.iter().any(|other| other.constraint == check.constraint) {
+            reader.report(&place, Category::ValueError, "another check is about the same constraint");
+        }
+    }
 }
 
 /// Reads the prompt; that it is not blank is a rule of all inputs together.

@@ -4,6 +4,7 @@ mod binding;
 mod decode;
 mod loop_settings;
 mod settings;
+mod task;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,7 @@ use hence_canon::{Canonical, Lenient, Value};
 pub use binding::{Binding, BindingInput, BindingMember};
 pub use loop_settings::{LoopSettings, Operator, StopCondition};
 pub use settings::{MaxSteps, ModelRequest, Settings, VerificationPath};
+pub use task::{ConstraintCheck, MethodSpec, TaskSpec};
 
 use crate::{Findings, Profile, Timestamp};
 
@@ -37,6 +39,9 @@ pub struct ProblemSpec {
     constraints: Vec<Arc<str>>,
     goals: Vec<Arc<str>>,
     evidence: Vec<Value>,
+    assumptions: Vec<Arc<str>>,
+    tasks: Vec<TaskSpec>,
+    constraint_checks: Vec<ConstraintCheck>,
     settings: Settings,
 }
 
@@ -56,6 +61,11 @@ impl ProblemSpec {
     /// is refused at [`Stage::Hashing`](crate::Stage::Hashing).
     pub fn decode_lenient(document: &Lenient, profile: &Profile) -> Result<Self, Findings> {
         decode::decode(&document.value, &document.defects, profile)
+    }
+
+    /// Returns the JSON Schema of a problem, for editors: every document that it refuses is refused by decoding too.
+    pub fn json_schema() -> Value {
+        hence_canon::parse(include_bytes!("problem.schema.json")).expect("the schema is JSON")
     }
 
     /// Returns the original document.
@@ -91,6 +101,28 @@ impl ProblemSpec {
     /// Returns the evidence under `inputs.context.evidence`; none when absent.
     pub fn evidence(&self) -> &[Value] {
         &self.evidence
+    }
+
+    /// Returns the assumptions; none when absent, and none in profiles whose steps only count.
+    pub fn assumptions(&self) -> &[Arc<str>] {
+        &self.assumptions
+    }
+
+    /// Returns the tasks that the problem declares; none in profiles whose steps only count.
+    pub fn tasks(&self) -> &[TaskSpec] {
+        &self.tasks
+    }
+
+    /// Returns the checks of constraints; none in profiles whose steps only count.
+    pub fn constraint_checks(&self) -> &[ConstraintCheck] {
+        &self.constraint_checks
+    }
+
+    /// Returns the settings that nothing reads, by name.
+    pub fn unread_settings(&self) -> Vec<Arc<str>> {
+        let settings = self.canonical.value().get("settings").and_then(Value::as_object);
+        let keys = settings.into_iter().flat_map(|settings| settings.keys());
+        keys.filter(|key| !Settings::KEYS.contains(&&***key)).cloned().collect()
     }
 
     /// Returns the settings.

@@ -8,9 +8,10 @@ use hence_canon::{Digest, Int, JsonPointer, Value};
 use super::LoopSettings;
 use super::binding::{Binding, read_bindings};
 use super::loop_settings::read_loop;
+use super::task::read_names;
 use crate::schema::{Node, Number, SchemaReader};
 use crate::text::is_blank;
-use crate::{Category, Typing};
+use crate::{Category, StepsRule, Typing};
 
 /// The settings of a problem; everything has a default.
 #[derive(Clone, Debug, Default)]
@@ -64,6 +65,35 @@ pub struct VerificationPath {
     pub name: Arc<str>,
     /// Whether this path needs evidence; the general setting when absent.
     pub evidence_required: Option<bool>,
+    /// The ids of the evidence that this path needs.
+    pub evidence: Vec<Arc<str>>,
+    /// The expression that must hold.
+    pub expression: Option<Arc<str>>,
+}
+
+impl Settings {
+    /// The names of all settings that something reads.
+    pub const KEYS: [&'static str; 19] = [
+        "bindings",
+        "capabilities",
+        "evidence_batch",
+        "evidence_required",
+        "limits",
+        "loop",
+        "max_steps",
+        "model",
+        "model_name",
+        "model_profile",
+        "model_provider",
+        "orchestration_framework",
+        "origin",
+        "parent",
+        "policies",
+        "policy_profile",
+        "skill",
+        "structured_generation",
+        "verification_paths",
+    ];
 }
 
 pub(super) fn read_settings(
@@ -152,8 +182,19 @@ fn read_verification_path(
     let node = reader.model(value, path)?;
     let name = reader.required(&node, "name", SchemaReader::non_empty_text);
     let evidence_required = reader.optional(&node, "evidence_required", SchemaReader::boolean);
-    reader.refuse_unknown(&node, &["name", "evidence_required"]);
-    Some(VerificationPath { name: name?, evidence_required })
+    if reader.steps == StepsRule::Counted {
+        reader.refuse_unknown(&node, &["name", "evidence_required"]);
+        return Some(VerificationPath {
+            name: name?,
+            evidence_required,
+            evidence: Vec::new(),
+            expression: None,
+        });
+    }
+    let evidence = reader.optional(&node, "evidence", read_names).unwrap_or_default();
+    let expression = reader.optional(&node, "expression", SchemaReader::non_empty_text);
+    reader.refuse_unknown(&node, &["name", "evidence_required", "evidence", "expression"]);
+    Some(VerificationPath { name: name?, evidence_required, evidence, expression })
 }
 
 fn profiles_are_not_blank(

@@ -126,12 +126,12 @@ impl State<Pending> {
         };
         let mut core = Box::new(Core {
             constraints: problem.constraints().to_vec(),
+            assumptions: problem.assumptions().to_vec(),
             problem,
             profile,
             step_index: StepIndex::default(),
             status: Status::Pending,
             artifacts: Artifacts::default(),
-            assumptions: Vec::new(),
             errors: Vec::new(),
             metadata,
             layout: Layout::default(),

@@ -15,6 +15,9 @@ use crate::{
     Condition, Damage, DiskError, Durability, RunId, RunSummary, SUMMARY_HEADER_BYTES_MAX, StoreError,
 };
 
+/// The most bytes of a file `id`.
+const ID_BYTES_MAX: u64 = 4096;
+
 /// The runs in a folder, in the order of their ids, and everything else next to them.
 #[derive(Debug, Default)]
 pub(super) struct Catalog {
@@ -49,7 +52,7 @@ impl FileStore {
 
     /// Reads the id of a run whose folder is named by digest, if it matches.
     fn long_id(&self, folder: &RunFolder, digest: &Digest) -> Option<RunId> {
-        let bytes = self.disk.read(&folder.id()).ok()?;
+        let bytes = self.disk.read_within(&folder.id(), ID_BYTES_MAX).ok()?;
         let run = RunId::new(str::from_utf8(&bytes).ok()?).ok()?;
         (Digest::of(&bytes) == *digest).then_some(run)
     }
@@ -58,7 +61,7 @@ impl FileStore {
     pub(super) fn list_runs(&self) -> Result<Vec<RunSummary>, StoreError> {
         let known = index::read(&self.disk, &self.layout).unwrap_or_default();
         let (summaries, current) = self.summarize_all(&known)?;
-        if current != known {
+        if current != known && self.heals_index {
             // The list is complete even if the index cannot be written, as on a read-only disk.
             let _ = self.write_index(&current);
         }
@@ -86,7 +89,7 @@ impl FileStore {
                 && stamp.bytes == summary.journal_bytes
             {
                 let header = summary.header.clone();
-                current.insert(run, Cached { stamp, head: *head, header });
+                current.insert(run, Cached { stamp, head: *head, header, view: None });
             }
             summaries.push(summary);
         }

@@ -3,11 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::disk::{Access, Disk, DiskFile, Entry, Kind, LockOutcome, Stamp};
+use super::disk::{Access, Disk, DiskFile, Entry, Identity, Kind, LockOutcome, Stamp};
 use crate::{Action, DiskError, DiskErrorKind};
 
 /// The bytes read from a file at once.
 const CHUNK_BYTES: usize = 64 * 1024;
+
+/// The largest file that is read into memory, journals excepted. A larger one is not the store's, or a hole.
+pub(crate) const FILE_BYTES_MAX: u64 = crate::BLOB_BYTES_MAX;
 
 /// A disk whose errors name the operation and the path.
 #[derive(Debug, Clone)]
@@ -103,11 +106,14 @@ impl CheckedDisk {
         self.0.holder_name()
     }
 
-    /// Reads a whole file.
+    /// Reads a whole file of at most [`FILE_BYTES_MAX`].
     pub(crate) fn read(&self, path: &Path) -> Result<Vec<u8>, DiskError> {
-        let file = self.open(path, Access::Read)?;
-        let end = file.stamp()?.bytes;
-        file.read_range(0, end)
+        self.read_within(path, FILE_BYTES_MAX)
+    }
+
+    /// Reads a whole file, and refuses one with more than `limit` bytes.
+    pub(crate) fn read_within(&self, path: &Path, limit: u64) -> Result<Vec<u8>, DiskError> {
+        self.open(path, Access::Read)?.read_within(limit)
     }
 }
 
@@ -135,6 +141,26 @@ impl OpenFile {
 
     pub(crate) fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, DiskError> {
         self.file.read_at(offset, buffer).map_err(|error| self.error(Action::Read, error))
+    }
+
+    pub(crate) fn identity(&self) -> Result<Option<Identity>, DiskError> {
+        self.file.identity().map_err(|error| self.error(Action::Read, error))
+    }
+
+    /// Reads the whole file, and refuses one with more than `limit` bytes.
+    pub(crate) fn read_within(&self, limit: u64) -> Result<Vec<u8>, DiskError> {
+        let bytes = self.check_size(limit)?;
+        self.read_range(0, bytes)
+    }
+
+    /// Returns the size of the file, unless it has more than `limit` bytes.
+    pub(crate) fn check_size(&self, limit: u64) -> Result<u64, DiskError> {
+        let bytes = self.stamp()?.bytes;
+        if bytes > limit {
+            let error = std::io::Error::other(format!("it has {bytes} bytes, the limit is {limit}"));
+            return Err(self.error(Action::Read, error));
+        }
+        Ok(bytes)
     }
 
     /// Reads the bytes from `start` to `end`, or to the end of the file if that comes first.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use super::checked_disk::{CheckedDisk, OpenFile};
 use super::commit::{Committer, DIRECT_MAX, GROUP_MIN};
-use super::disk::{Access, Disk, DiskFile, Entry, Kind, LockOutcome, Stamp};
+use super::disk::{Access, Disk, DiskFile, Entry, Identity, Kind, LockOutcome, Stamp};
 
 /// Whether the disk can sync everything at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,6 +98,9 @@ impl Disk for Shared {
 }
 
 impl DiskFile for CountedFile {
+    fn identity(&self) -> io::Result<Option<Identity>> {
+        unused()
+    }
     fn stamp(&self) -> io::Result<Stamp> {
         unused()
     }

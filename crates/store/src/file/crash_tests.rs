@@ -46,15 +46,15 @@ pub(super) fn with_run_and(marks: Marks, records: u64) -> SimDisk {
 /// How an operation ended, and where it was interrupted.
 #[derive(Debug, Clone, Copy)]
 #[allow(dead_code, reason = "a failing test prints it")]
-struct Outcome {
-    acknowledged: bool,
+pub(super) struct Outcome {
+    pub(super) acknowledged: bool,
     at: usize,
     fault: Fault,
     survives: Survives,
 }
 
 /// Interrupts `act` on a disk made by `setup` at every operation in every way, and shows `check` what is left.
-fn interrupt(
+pub(super) fn interrupt(
     setup: impl Fn() -> SimDisk,
     act: impl Fn(&SimDisk) -> bool,
     check: impl Fn(&SimDisk, Outcome),

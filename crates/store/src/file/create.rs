@@ -15,13 +15,14 @@ use super::checked_disk::OpenFile;
 use super::disk::Access;
 use super::layout::RunFolder;
 use super::lease::HeldLock;
+use super::made::MadeBy;
 use super::writer::FileWriter;
 use super::{FileStore, folder_name, journal_end, temporary};
 use crate::lines::check_lines;
 use crate::{DiskError, DiskErrorKind, NewRun, RunWriter, StoreError};
 
 impl FileStore {
-    pub(super) fn create_run(&self, new: NewRun) -> Result<Box<dyn RunWriter>, StoreError> {
+    pub(super) fn create_run(&self, new: NewRun, made_by: MadeBy) -> Result<Box<dyn RunWriter>, StoreError> {
         let lines = check_lines(&new.lines, RecordCount::new(0))
             .map_err(|reason| StoreError::InvalidLines { run: new.id.clone(), reason })?;
         let mut names = BTreeSet::new();
@@ -37,7 +38,7 @@ impl FileStore {
         }
         let (draft, lock) = temporary::folder(&self.disk, &self.layout)?;
         let lease = HeldLock::new(lock, &self.disk);
-        let journal = match self.fill(&new, &draft).and_then(|journal| {
+        let journal = match self.fill(&new, &draft, made_by).and_then(|journal| {
             self.disk.rename(draft.path(), place.path())?;
             Ok(journal)
         }) {
@@ -67,7 +68,7 @@ impl FileStore {
     }
 
     /// Writes the files of a run durably into a folder and returns its journal.
-    fn fill(&self, new: &NewRun, folder: &RunFolder) -> Result<OpenFile, DiskError> {
+    fn fill(&self, new: &NewRun, folder: &RunFolder, made_by: MadeBy) -> Result<OpenFile, DiskError> {
         let write = |path: &std::path::Path, bytes: &[u8]| {
             let file = self.disk.open(path, Access::CreateNew)?;
             file.write_at(0, bytes)?;
@@ -82,6 +83,9 @@ impl FileStore {
             write(&folder.id(), new.id.as_str().as_bytes())?;
         }
         let journal = write(&folder.journal(), &new.lines)?;
+        if made_by == MadeBy::ThisStore {
+            Self::note_made(&journal, folder, write)?;
+        }
         self.disk.sync_folder(folder.path())?;
         Ok(journal)
     }

@@ -20,6 +20,18 @@ pub(crate) struct Stamp {
     pub(crate) bytes: u64,
     /// The time of the last modification in nanoseconds, or 0 where the file system has none.
     pub(crate) modified: u64,
+    /// The time at which the file system last changed anything about the file, or 0 where it does not say. No archive brings it
+    /// along and no program sets it.
+    pub(crate) changed: u64,
+}
+
+/// The properties that tell a file from every other one, also from its copies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Identity {
+    /// The number of the file on its file system, or 0 where there is none.
+    pub(crate) number: u64,
+    /// The time of its creation in nanoseconds, or 0 where the file system has none.
+    pub(crate) created: u64,
 }
 
 /// One entry of a folder.
@@ -69,6 +81,8 @@ pub(crate) trait Disk: Send + Sync + std::fmt::Debug {
 /// One open file.
 pub(crate) trait DiskFile: Send + Sync + std::fmt::Debug {
     fn stamp(&self) -> io::Result<Stamp>;
+    /// Returns what tells the file from its copies, if the file system says.
+    fn identity(&self) -> io::Result<Option<Identity>>;
     /// Reads up to `buffer` bytes; 0 at the end.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;

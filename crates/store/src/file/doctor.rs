@@ -4,18 +4,20 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use hence_canon::Digest;
+use hence_journal::LINE_BYTES_MAX;
 
+use super::checked_disk::FILE_BYTES_MAX;
 use super::disk::{Access, Kind, LockOutcome};
 use super::layout::RunFolder;
 use super::{FileStore, index, journal_end, lease};
 use crate::doctor::References;
 use crate::{
-    AttachmentName, DiskError, DiskErrorKind, Doctor, Finding, Lease, Repair, Repaired, Report, RunId, Store,
-    StoreError,
+    AttachmentName, DiskError, DiskErrorKind, Doctor, Finding, Gravity, Lease, Repair, Repaired, Report,
+    RunId, Store, StoreError,
 };
 
 /// The files of a run's folder that are not attachments.
-const OWN_FILES: [&str; 4] = ["trace.ndjson", "lock", "id", "batch"];
+const OWN_FILES: [&str; 5] = ["trace.ndjson", "lock", "id", "batch", "made"];
 
 /// The bytes read at once in search of references.
 const CHUNK_BYTES: usize = 256 * 1024;
@@ -31,7 +33,8 @@ impl Doctor for FileStore {
             report.findings.extend(finding);
             report.findings.extend(self.check_run_files(folder, &mut references));
         }
-        report.findings.extend(catalog.strays.into_iter().map(|path| Finding::Stray { path }));
+        report.findings.extend(catalog.strays.into_iter().map(|path| self.stray_run(path)));
+        report.findings.extend(self.strange_entries()?);
         self.check_blobs(&references, &mut report)?;
         let orphans = self.orphans()?.into_iter();
         report.findings.extend(orphans.map(|path| Finding::OrphanTemporary { path }));
@@ -56,7 +59,7 @@ impl Doctor for FileStore {
                     repaired.done.push(Repair::Removed { path });
                 }
                 // Rebuilt below, after the other repairs.
-                Finding::StaleIndex { .. } => {}
+                Finding::StaleIndex { .. } | Finding::ForgedIndex => {}
                 left => repaired.left.push(left),
             }
         }
@@ -96,7 +99,9 @@ impl FileStore {
         for entry in entries {
             let path = folder.path().join(&entry.name);
             let is_own = OWN_FILES.contains(&entry.name.as_str());
-            if entry.is_folder || !is_own && AttachmentName::new(&entry.name).is_err() {
+            if let Some(misplaced) = self.misplaced_file(&path, entry.is_folder && is_own) {
+                findings.push(misplaced);
+            } else if entry.is_folder || !is_own && AttachmentName::new(&entry.name).is_err() {
                 findings.push(Finding::Stray { path });
             } else if !is_own || path == folder.journal() {
                 findings
@@ -106,12 +111,86 @@ impl FileStore {
         findings
     }
 
+    /// Finds what no list of runs shows: journals under names that are not those of runs, and links, pipes and devices.
+    ///
+    /// # Errors
+    /// [`StoreError::Disk`] when the folder cannot be listed.
+    pub fn misplaced(&self) -> Result<Vec<Finding>, StoreError> {
+        let strays = self.catalog()?.strays.into_iter().map(|path| self.stray_run(path));
+        let found = strays.chain(self.strange_entries()?);
+        Ok(found.filter(|finding| finding.gravity() == Gravity::Damage).collect())
+    }
+
+    /// Finds what a run's folder cannot hold: links, pipes, devices, folders in place of files, files that are too large.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::Disk`].
+    pub fn misplaced_in(&self, run: &RunId) -> Result<Vec<Finding>, StoreError> {
+        let folder = self.existing(run)?;
+        let mut findings = Vec::new();
+        for entry in self.disk.list(folder.path())? {
+            let is_own = OWN_FILES.contains(&entry.name.as_str());
+            findings.extend(self.misplaced_file(&folder.path().join(&entry.name), entry.is_folder && is_own));
+        }
+        Ok(findings)
+    }
+
+    /// Judges an entry of a run's folder by its kind and size alone.
+    fn misplaced_file(&self, path: &Path, is_folder_for_file: bool) -> Option<Finding> {
+        if is_folder_for_file {
+            return self.disk.has_file(path).err().map(|error| unreadable(&error));
+        }
+        let is_journal = path.file_name().is_some_and(|name| name == OWN_FILES[0]);
+        match self.disk.stamp(path) {
+            Err(error) if error.kind == DiskErrorKind::Missing => None,
+            Err(error) => Some(unreadable(&error)),
+            Ok(stamp) if stamp.bytes > FILE_BYTES_MAX && !is_journal => {
+                let reason = format!("it has {} bytes, the limit is {FILE_BYTES_MAX}", stamp.bytes);
+                Some(Finding::Unreadable { path: path.to_owned(), reason })
+            }
+            Ok(_) => None,
+        }
+    }
+
+    /// Judges an entry among the runs whose name is not that of a run. A run under such a name is found by nobody.
+    fn stray_run(&self, path: PathBuf) -> Finding {
+        if let Some(strange) = self.strange(&path) {
+            return strange;
+        }
+        let holds_journal = self.disk.kind(&RunFolder(path.clone()).journal()).ok().flatten().is_some();
+        if holds_journal {
+            let reason = "it holds a journal, and its name is not that of a run".to_owned();
+            return Finding::Unreadable { path, reason };
+        }
+        Finding::Stray { path }
+    }
+
+    /// Returns the finding about a link, a pipe or a device.
+    fn strange(&self, path: &Path) -> Option<Finding> {
+        let is_strange = matches!(self.disk.kind(path), Ok(Some(Kind::Other)));
+        is_strange.then(|| self.disk.stamp(path).err()).flatten().map(|error| unreadable(&error))
+    }
+
+    /// Finds links, pipes and devices in the folder of the store itself.
+    fn strange_entries(&self) -> Result<Vec<Finding>, StoreError> {
+        let root = self.layout.root();
+        let entries = self.disk.list(root)?;
+        Ok(entries.iter().filter_map(|entry| self.strange(&root.join(&entry.name))).collect())
+    }
+
     fn collect_references(&self, path: &Path, references: &mut References) -> Result<(), DiskError> {
         let file = self.disk.open(path, Access::Read)?;
+        // A journal may have any size, but no line of it may: what follows such a line belongs to no record.
+        let is_journal = path.file_name().is_some_and(|name| name == OWN_FILES[0]);
+        if !is_journal {
+            file.check_size(FILE_BYTES_MAX)?;
+        }
         let mut chunk = vec![0; CHUNK_BYTES];
-        let mut offset = 0;
+        let (mut offset, mut line_bytes) = (0, 0);
         loop {
-            let read = file.read_at(offset, &mut chunk)?;
+            let read = if line_bytes > LINE_BYTES_MAX { 0 } else { file.read_at(offset, &mut chunk)? };
+            let line_feed = memchr::memrchr(b'\n', chunk.get(..read).unwrap_or_default());
+            line_bytes = line_feed.map_or(line_bytes + read, |at| read - at - 1);
             if read == 0 {
                 references.finish();
                 return Ok(());
@@ -131,6 +210,10 @@ impl FileStore {
         let (mut nested, mut unnamed) = (References::default(), Vec::new());
         for shelf in self.disk.list(&blobs)? {
             let folder = blobs.join(&shelf.name);
+            if let Some(strange) = self.strange(&folder) {
+                report.findings.push(strange);
+                continue;
+            }
             if !shelf.is_folder {
                 report.findings.push(Finding::Stray { path: folder });
                 continue;
@@ -207,16 +290,27 @@ impl FileStore {
         Ok(())
     }
 
-    /// Compares the index with the journals.
+    /// Compares the index with the journals. One that is out of date says so by the stamps in it; one whose stamps fit and
+    /// whose heads do not was written by somebody else.
     fn check_index(&self) -> Result<Option<Finding>, StoreError> {
         let (_, current) = self.summarize_all(&BTreeMap::new())?;
-        let reason = match index::read(&self.disk, &self.layout) {
+        // Cached views are opaque to the store; `wrong_views` checks them.
+        let known = index::read(&self.disk, &self.layout).map(index::without_views);
+        let reason = match known {
             Ok(known) if known == current => return Ok(None),
             // A store that was never listed has no index.
-            Err(_) if current.is_empty() && self.disk.kind(&self.layout.index())?.is_none() => {
+            Err(_) if self.disk.kind(&self.layout.index())?.is_none() => {
                 return Ok(None);
             }
-            Ok(_) => "it does not match the journals".to_owned(),
+            Ok(known) => {
+                let is_wrong = |(run, cached): (&RunId, &index::Cached)| {
+                    current.get(run).is_some_and(|now| now.stamp == cached.stamp && now != cached)
+                };
+                if known.iter().any(is_wrong) {
+                    return Ok(Some(Finding::ForgedIndex));
+                }
+                "it does not match the journals".to_owned()
+            }
             Err(reason) => reason,
         };
         Ok(Some(Finding::StaleIndex { reason }))

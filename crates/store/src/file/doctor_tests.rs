@@ -103,7 +103,10 @@ fn a_missing_stale_corrupt_or_lying_index_changes_no_list() {
         }
     }
     disk.remove_file(index).unwrap();
-    assert_eq!(findings(&disk), ["index: it is missing"]);
+    assert_eq!(findings(&disk), [""; 0], "a store that was never listed has none either");
+    assert_eq!(store.unhealed().list().unwrap(), honest);
+    assert!(!disk.files().contains_key(index), "looking changes nothing");
+    let store = store_on(&disk);
     assert_eq!(store.list().unwrap(), honest);
     // Stale: the journal has grown since.
     let mut writer = store.open(&run()).unwrap().writer;
@@ -111,6 +114,16 @@ fn a_missing_stale_corrupt_or_lying_index_changes_no_list() {
     drop(writer);
     assert_eq!(findings(&disk), ["index: it does not match the journals"]);
     assert_eq!(store.list().unwrap()[0].head(), Some(head_of(&journal(4))));
+    assert_eq!(findings(&disk), [""; 0]);
+    // Forged: well formed, of the right time and length, with another head.
+    let forged = {
+        let mut known = super::index::read(&store.disk, &store.layout).unwrap();
+        known.values_mut().for_each(|cached| cached.head = head_of(&journal(3)));
+        super::index::encode(&known)
+    };
+    disk.overwrite(index, &forged);
+    assert_eq!(findings(&disk), ["index: it says of journals what they do not say"]);
+    store.doctor().repair().unwrap();
     assert_eq!(findings(&disk), [""; 0]);
     // Lying: well formed, and about a run that is gone.
     disk.rename(Path::new("/store/runs/r"), Path::new("/store/runs/s")).unwrap();
@@ -133,7 +146,7 @@ fn a_run_without_a_journal_is_listed_as_damaged_and_hides_no_other() {
 }
 
 #[test]
-fn a_long_id_that_does_not_match_its_folder_is_a_stray() {
+fn a_run_whose_long_id_was_altered_is_damage() {
     let disk = with_run(1);
     let store = store_on(&disk);
     let id = "x".repeat(300);
@@ -143,5 +156,6 @@ fn a_long_id_that_does_not_match_its_folder_is_a_stray() {
     disk.overwrite(&Path::new(&folder).join("id"), b"another id");
     assert_eq!(store.list().unwrap().len(), 1);
     let strays = findings(&disk);
-    assert!(strays.contains(&format!("{folder}: not put there by the store")), "{strays:?}");
+    let misnamed = format!("{folder}: it holds a journal, and its name is not that of a run");
+    assert!(strays.contains(&misnamed), "{strays:?}");
 }

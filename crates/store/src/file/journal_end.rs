@@ -11,7 +11,7 @@
 //! file.
 
 use hence_canon::Digest;
-use hence_journal::{Head, RecordCount, Tail, TailError, read_tail};
+use hence_journal::{Head, LINE_BYTES_MAX, RecordCount, Tail, TailError, read_tail};
 
 use super::checked_disk::{CheckedDisk, OpenFile};
 use super::layout::RunFolder;
@@ -97,6 +97,9 @@ pub(crate) fn find(journal: &OpenFile, notes: Notes) -> Result<Result<End, Damag
     }))
 }
 
+/// The most bytes of a journal's end that are searched for a record: a whole one, and as many bytes of a torn one.
+const WINDOW_BYTES_MAX: u64 = 2 * (LINE_BYTES_MAX as u64 + 1);
+
 /// Reads the tail of the journal's first `end` bytes, looking no further back than its last whole line.
 fn tail_at(journal: &OpenFile, end: u64) -> Result<Result<Tail, TailError>, DiskError> {
     let mut window = WINDOW_BYTES;
@@ -107,13 +110,14 @@ fn tail_at(journal: &OpenFile, end: u64) -> Result<Result<Tail, TailError>, Disk
             return Ok(read_tail(&bytes));
         }
         // The window begins somewhere in a line; the next line begins after the first line feed.
-        let mut lines = bytes.splitn(2, |byte| *byte == b'\n');
-        if let (Some(_), Some(lines)) = (lines.next(), lines.next())
-            && lines.contains(&b'\n')
-        {
+        let lines = memchr::memchr(b'\n', &bytes).and_then(|at| bytes.get(at + 1..));
+        if let Some(lines) = lines.filter(|lines| memchr::memchr(b'\n', lines).is_some()) {
             return Ok(read_tail(lines));
         }
-        window = window.saturating_mul(4);
+        if window >= WINDOW_BYTES_MAX {
+            return Ok(Err(TailError::NoRecord { bytes: bytes.len() }));
+        }
+        window = window.saturating_mul(4).min(WINDOW_BYTES_MAX);
     }
 }
 

@@ -79,6 +79,10 @@ impl RunFolder {
         self.0.join("id")
     }
 
+    pub(crate) fn made(&self) -> PathBuf {
+        self.0.join("made")
+    }
+
     pub(crate) fn batch(&self) -> PathBuf {
         self.0.join("batch")
     }
@@ -91,13 +95,16 @@ impl RunFolder {
 /// The content of the file `format` in stores that this version reads and writes.
 pub(crate) const FORMAT: &str = "hence-store 1\n";
 
+/// The most bytes of a file `format`.
+const FORMAT_BYTES_MAX: u64 = 1024;
+
 /// Checks that the folder is a store of a known format. Writes nothing.
 pub(crate) fn check_format(disk: &CheckedDisk, layout: &Layout) -> Result<(), StoreError> {
     if !disk.has_folder(layout.root())? {
         return Err(not_a_store(layout, "no folder".to_owned()));
     }
     let path = layout.format();
-    match disk.read(&path) {
+    match disk.read_within(&path, FORMAT_BYTES_MAX) {
         Ok(found) if found == FORMAT.as_bytes() => Ok(()),
         Ok(found) => {
             let shown: String = String::from_utf8_lossy(&found).chars().take(64).collect();

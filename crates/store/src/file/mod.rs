@@ -12,11 +12,14 @@ mod index;
 mod journal_end;
 mod layout;
 mod lease;
+mod made;
 mod open;
 mod read;
 mod real_disk;
+mod remove;
 mod side_log;
 mod temporary;
+mod views;
 mod writer;
 
 #[cfg(test)]
@@ -45,8 +48,10 @@ use self::checked_disk::CheckedDisk;
 use self::commit::Committer;
 use self::disk::Disk;
 use self::layout::{Layout, RunFolder};
+use self::made::MadeBy;
 pub(crate) use self::real_disk::NotPlain;
 use self::real_disk::RealDisk;
+pub use self::views::RunView;
 use crate::summary::find_prefix;
 use crate::{
     AttachmentName, Doctor, Durability, Lease, NewRun, Opened, RunId, RunSummary, RunWriter, Store,
@@ -60,10 +65,12 @@ use crate::{
 /// runs/<run>/trace.ndjson      the journal: record lines and nothing else
 /// runs/<run>/problem.json …    attachments
 /// runs/<run>/lock              locked by the run's writer; holds its name
+/// runs/<run>/made              what tells the journal from a copy of it, if the run was made here
 /// runs/<run>/batch             where the last batch of records begins and ends, if files take no marks
 /// runs/<run>/id                the run's id, if it is too long for a folder name
 /// blobs/<2 hex>/<62 hex>       blobs by SHA-256
 /// index                        cache of run summaries
+/// removed/<run>                tombstones: what removed runs were
 /// tmp/                         files and folders before their rename
 /// ```
 ///
@@ -73,6 +80,8 @@ pub struct FileStore {
     disk: CheckedDisk,
     layout: Layout,
     committer: Arc<Committer>,
+    /// Whether listing runs rewrites an index that is out of date.
+    heals_index: bool,
 }
 
 impl FileStore {
@@ -110,9 +119,40 @@ impl FileStore {
         Self::open_or_create_on(Arc::new(RealDisk::below(folder.clone())), folder)
     }
 
+    /// Returns the store as one that is only looked at: listing its runs does not rewrite an index that is out of date.
+    #[must_use]
+    pub fn unhealed(self) -> Self {
+        Self { heals_index: false, ..self }
+    }
+
+    /// Opens the store again, as one that is only looked at if this one is.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub fn reopened(&self) -> Result<Self, StoreError> {
+        layout::check_format(&self.disk, &self.layout)?;
+        let committer = Arc::new(Committer::new(self.disk.clone(), self.layout.root().to_owned()));
+        let (disk, layout) = (self.disk.clone(), self.layout.clone());
+        Ok(Self { disk, layout, committer, heals_index: self.heals_index })
+    }
+
     /// Returns the store's folder.
     pub fn folder(&self) -> &Path {
         self.layout.root()
+    }
+
+    /// Reads the bytes of an attachment in a range, fewer where it ends before, and returns them with its whole size.
+    ///
+    /// # Errors
+    /// As for [`Store::attachment`].
+    pub fn attachment_range(
+        &self,
+        run: &RunId,
+        name: &AttachmentName,
+        start: u64,
+        end: u64,
+    ) -> Result<(Vec<u8>, u64), StoreError> {
+        self.read_attachment_range(run, name, start, end)
     }
 
     /// Returns the path of a run's journal, for messages.
@@ -135,7 +175,7 @@ impl FileStore {
     fn unchecked(disk: Arc<dyn Disk>, root: PathBuf) -> Self {
         let disk = CheckedDisk(disk);
         let committer = Arc::new(Committer::new(disk.clone(), root.clone()));
-        Self { disk, layout: Layout::new(root), committer }
+        Self { disk, layout: Layout::new(root), committer, heals_index: true }
     }
 
     /// Returns the folder of a run that exists.
@@ -151,7 +191,7 @@ impl FileStore {
 
 impl Store for FileStore {
     fn create(&self, new: NewRun) -> Result<Box<dyn RunWriter>, StoreError> {
-        self.create_run(new)
+        self.create_run(new, MadeBy::ThisStore)
     }
 
     fn open(&self, run: &RunId) -> Result<Opened, StoreError> {
@@ -185,6 +225,10 @@ impl Store for FileStore {
 
     fn attachments(&self, run: &RunId) -> Result<Vec<AttachmentName>, StoreError> {
         self.attachment_names(&self.existing(run)?)
+    }
+
+    fn tombstone(&self, run: &RunId) -> Result<Option<Vec<u8>>, StoreError> {
+        self.read_tombstone(run)
     }
 
     fn put_blob(&self, bytes: &[u8], durability: Durability) -> Result<Digest, StoreError> {

@@ -4,9 +4,9 @@ use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::disk::{Access, Disk, DiskFile, Entry, Kind, LockOutcome, Stamp};
+use super::disk::{Access, Disk, DiskFile, Entry, Identity, Kind, LockOutcome, Stamp};
 
 /// The extended attribute that holds a file's mark.
 #[cfg(target_os = "linux")]
@@ -191,6 +191,16 @@ impl DiskFile for RealFile {
         self.0.metadata().map(|found| stamp_of(&found))
     }
 
+    fn identity(&self) -> io::Result<Option<Identity>> {
+        let found = self.0.metadata()?;
+        #[cfg(unix)]
+        let number = std::os::unix::fs::MetadataExt::ino(&found);
+        #[cfg(not(unix))]
+        let number = 0;
+        let identity = Identity { number, created: nanoseconds(found.created()) };
+        Ok((identity != Identity { number: 0, created: 0 }).then_some(identity))
+    }
+
     // The store never shares an open file between threads that read or write it, so moving its position is safe.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         (&self.0).seek(SeekFrom::Start(offset))?;
@@ -262,7 +272,20 @@ impl DiskFile for RealFile {
 }
 
 fn stamp_of(found: &Metadata) -> Stamp {
-    let modified = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    let modified = modified.and_then(|since| u64::try_from(since.as_nanos()).ok()).unwrap_or(0);
-    Stamp { bytes: found.len(), modified }
+    #[cfg(unix)]
+    let changed = {
+        use std::os::unix::fs::MetadataExt as _;
+        let nanoseconds =
+            found.ctime().checked_mul(1_000_000_000).and_then(|at| at.checked_add(found.ctime_nsec()));
+        nanoseconds.and_then(|at| u64::try_from(at).ok()).unwrap_or(0)
+    };
+    #[cfg(not(unix))]
+    let changed = 0;
+    Stamp { bytes: found.len(), modified: nanoseconds(found.modified()), changed }
+}
+
+/// Returns a time of a file in nanoseconds, or 0 where the file system has none.
+fn nanoseconds(time: io::Result<SystemTime>) -> u64 {
+    let since = time.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    since.and_then(|since| u64::try_from(since.as_nanos()).ok()).unwrap_or(0)
 }

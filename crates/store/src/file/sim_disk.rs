@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::disk::{Access, Disk, DiskFile, Entry, Kind, LockOutcome, Stamp};
+use super::disk::{Access, Disk, DiskFile, Entry, Identity, Kind, LockOutcome, Stamp};
 
 /// The fault at the operation that a test has chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -267,7 +267,7 @@ impl Disk for SimDisk {
     fn stamp(&self, path: &Path) -> io::Result<Stamp> {
         let inner = self.lock();
         let node = &inner.nodes[inner.find(path)?];
-        Ok(Stamp { bytes: node.bytes.len() as u64, modified: node.modified })
+        Ok(Stamp { bytes: node.bytes.len() as u64, modified: node.modified, changed: node.modified })
     }
 
     fn list(&self, folder: &Path) -> io::Result<Vec<Entry>> {
@@ -364,10 +364,14 @@ struct SimFile {
 }
 
 impl DiskFile for SimFile {
+    fn identity(&self) -> io::Result<Option<Identity>> {
+        Ok(Some(Identity { number: 7, created: 9 }))
+    }
+
     fn stamp(&self) -> io::Result<Stamp> {
         let inner = self.disk.lock();
         let node = &inner.nodes[self.id];
-        Ok(Stamp { bytes: node.bytes.len() as u64, modified: node.modified })
+        Ok(Stamp { bytes: node.bytes.len() as u64, modified: node.modified, changed: node.modified })
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {

@@ -67,6 +67,25 @@ pub(crate) fn folder(disk: &CheckedDisk, layout: &Layout) -> Result<(RunFolder, 
     }
 }
 
+/// Moves a folder below `tmp/` under a name that nothing has, and returns its new path. The folder has its own lock file,
+/// which its owner holds.
+pub(crate) fn move_in(disk: &CheckedDisk, layout: &Layout, folder: &Path) -> Result<PathBuf, DiskError> {
+    loop {
+        let path = next_path(layout);
+        if disk.kind(&path)?.is_some() {
+            continue;
+        }
+        match disk.rename(folder, &path) {
+            Err(error)
+                if error.kind == DiskErrorKind::Missing && !disk.has_folder(&layout.temporary())? =>
+            {
+                disk.ensure_folder(&layout.temporary())?;
+            }
+            outcome => return outcome.map(|()| path),
+        }
+    }
+}
+
 /// Removes a temporary folder after a failure. If that fails too, a repair removes the folder later.
 pub(crate) fn discard_folder(disk: &CheckedDisk, folder: &RunFolder) {
     let _ = disk.remove_folder(folder.path());

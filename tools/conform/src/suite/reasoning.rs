@@ -12,6 +12,7 @@ use crate::report::Report;
 
 mod canonical_json;
 mod executions;
+mod external;
 mod invalid_specs;
 mod tampered_traces;
 
@@ -20,6 +21,11 @@ pub(crate) fn run(dir: &Path, report: &mut Report) -> Result<(), DataError> {
     executions::run(dir, report)?;
     invalid_specs::run(dir, report)?;
     tampered_traces::run(dir, report)
+}
+
+/// Runs the journals of the data against a verifier that is another program.
+pub(crate) fn run_external(dir: &Path, verifier: &str, report: &mut Report) -> Result<(), DataError> {
+    external::run(dir, verifier, report)
 }
 
 /// A model that always gives the reply of its case.

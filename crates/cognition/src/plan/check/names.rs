@@ -71,7 +71,7 @@ fn report_writers(checked: &Checked<'_>, at: &super::At<'_>, name: Name, finding
         // A slot as a whole is there from the start, and a loop may read what it writes itself.
         let is_there = reference.find(&Memory::default()).is_some();
         let own = all.iter().any(|(_, writer)| *writer == at.index);
-        if is_there || own {
+        if is_there || own || is_shared(checked.skill, &reference) {
             return;
         }
         let rule = match demand {
@@ -90,6 +90,12 @@ fn report_writers(checked: &Checked<'_>, at: &super::At<'_>, name: Name, finding
         );
         findings.add(Rule::UnorderedRead, place, message);
     }
+}
+
+/// Returns whether a name is a variable of a scope that other runs share: one of them may have written it.
+fn is_shared(skill: &Skill, reference: &Reference) -> bool {
+    let first = reference.path().split('.').next().unwrap_or_default();
+    reference.namespace() == Namespace::Vars && skill.shared_variables().any(|(name, _)| &**name == first)
 }
 
 /// Returns whether a missing value of a namespace is `null` in every mapping, so nobody needs to write it.

@@ -1,13 +1,13 @@
 //! `hence check` of a problem: all findings about it, each with its place.
 
-use hence_canon::{JsonPointer, Value};
+use hence_canon::{JsonPointer, Value, did_you_mean};
 use hence_capabilities::Library;
 use hence_engine::{Engine, Request, without_defects};
-use hence_state::{ProblemSpec, Profile};
+use hence_state::{ProblemSpec, Profile, Settings};
 
 use super::{CheckReport, FindingRow, row_at};
 use crate::args::skill::CheckArgs;
-use crate::bound::{self, BoundCallees};
+use crate::bound::BoundCallees;
 use crate::kind::misspelt_settings;
 use crate::prelude::*;
 use crate::skills::{self, SkillDocument};
@@ -15,7 +15,8 @@ use crate::{input, usage};
 
 /// The members of a problem and of its inputs that are read. Others are kept in the record and change nothing.
 const MEMBERS: [&str; 6] = ["created_at", "id", "inputs", "provenance", "settings", "version"];
-const INPUTS: [&str; 4] = ["constraints", "context", "goals", "prompt"];
+const INPUTS: [&str; 7] =
+    ["assumptions", "constraint_checks", "constraints", "context", "goals", "prompt", "tasks"];
 
 /// A finding: `error` or `warning`, the rule, the message and the place.
 type Found = (&'static str, &'static str, String, JsonPointer);
@@ -37,7 +38,7 @@ pub(super) fn run(context: &Context, args: &CheckArgs, bytes: &[u8]) -> Result<E
         let message = "--skill is for skills, and this is a problem";
         return Err(CliError::new(Code::Refused, message).with_hint(hint::LEAVE_IT_OUT));
     }
-    let problem = input::parse_problem(&args.document, bytes, &Profile::STRICT)?;
+    let problem = input::parse_problem(&args.document, bytes, &Profile::STRICT_2)?;
     let document = hence_yaml::parse(bytes).map_err(|error| CliError::at(Code::NotJson, &name, error))?;
     let text = String::from_utf8_lossy(bytes).into_owned();
     let document = SkillDocument { name, text, document, findings: Vec::new() };
@@ -71,21 +72,23 @@ fn findings(problem: Value, library: Library) -> Vec<Found> {
         .map(|(key, message)| ("error", UNKNOWN, message, root.child("settings").child(&key)))
         .collect();
     found.extend(unread(&problem, &root, &MEMBERS));
+    // Misspelt settings are errors already.
+    let misspelt: Vec<JsonPointer> = found.iter().map(|(.., pointer)| pointer.clone()).collect();
+    let settings = problem.get("settings").into_iter();
+    let unread_settings = settings.flat_map(|value| unread(value, &root.child("settings"), &Settings::KEYS));
+    found.extend(unread_settings.filter(|(.., pointer)| !misspelt.contains(pointer)));
     let inputs = problem.get("inputs");
     found.extend(inputs.into_iter().flat_map(|inputs| unread(inputs, &root.child("inputs"), &INPUTS)));
     if let Err(message) = usage::limits_of(&problem) {
         found.push(("error", "limits", message, root.child("settings").child("limits")));
     }
-    let decoded = ProblemSpec::decode(&problem, &Profile::STRICT);
+    let decoded = ProblemSpec::decode(&problem, &Profile::STRICT_2);
     let refused = match decoded {
         Err(findings) => Some(findings),
         // Steps, bindings, routing policy and loop are judged together, with the capabilities that exist.
         Ok(_) => {
-            let engine = match bound::binds(&problem) {
-                true => Engine::new().with_callees(std::sync::Arc::new(BoundCallees::new(library))),
-                false => Engine::new(),
-            };
-            engine.plan(&Request::new(without_defects(problem), Profile::STRICT)).err()
+            let engine = Engine::new().with_callees(std::sync::Arc::new(BoundCallees::new(library)));
+            engine.plan(&Request::new(without_defects(problem), Profile::STRICT_2)).err()
         }
     };
     for finding in refused.iter().flat_map(|findings| findings.iter()) {
@@ -99,7 +102,8 @@ fn unread(value: &Value, place: &JsonPointer, known: &[&str]) -> Vec<Found> {
     let keys = value.as_object().into_iter().flat_map(|object| object.keys());
     let unknown = keys.filter(|key| !known.contains(&&***key));
     let finding = |key: &std::sync::Arc<str>| {
-        let message = format!("nothing reads `{key}`; there are {}", known.join(", "));
+        let meant = did_you_mean(key, known.iter().copied());
+        let message = format!("nothing reads `{key}`; there are {}{meant}", known.join(", "));
         ("warning", UNKNOWN, message, place.child(key))
     };
     unknown.map(finding).collect()

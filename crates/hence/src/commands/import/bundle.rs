@@ -6,11 +6,11 @@ use std::path::{Component, Path, PathBuf};
 
 use hence_canon::Digest;
 use hence_journal::verify::{Outcome, check_chain};
-use hence_journal::{Chained, Lines, Record, RecordIndex};
+use hence_journal::{Chained, Head, Lines, Record, RecordIndex};
 use hence_store::{AttachmentName, Durability, FileStore, NewRun, RunId, Store as _, StoreError};
 
 use crate::bundle::{
-    BLOBS, BundleFile, FORMAT, IMPORTED, JOURNAL, MANIFEST, Manifest, is_local, referenced_blobs,
+    BLOBS, BundleFile, CHILDREN, FORMAT, JOURNAL, MANIFEST, Manifest, is_local, referenced_blobs,
 };
 use crate::input;
 use crate::prelude::*;
@@ -27,6 +27,8 @@ pub(crate) struct ImportReport {
     records: u64,
     /// The number of its blobs.
     blobs: usize,
+    /// The number of nested runs that came with it.
+    children: usize,
     /// Whether the store already had the same run.
     already_there: bool,
 }
@@ -51,24 +53,63 @@ struct Contents {
 }
 
 pub(super) fn run(context: &Context, dir: &Path) -> Result<Exit, CliError> {
+    let children = child_folders(dir)?;
+    // Everything is checked before anything is stored.
+    for folder in children.iter().map(PathBuf::as_path).chain([dir]) {
+        check(context, folder)?;
+    }
+    for folder in &children {
+        take_in(context, folder)?;
+    }
+    let report = take_in(context, dir)?;
+    context.print(&ImportReport { children: children.len(), ..report })?;
+    Ok(Exit::Yes)
+}
+
+/// Returns the folders of the bundles of nested runs, in order.
+fn child_folders(dir: &Path) -> Result<Vec<PathBuf>, CliError> {
+    let folder = dir.join(CHILDREN);
+    if !folder.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+        return Ok(Vec::new());
+    }
+    let failed = |error| CliError::file("list", &folder, error);
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(&folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        if !entry.file_type().map_err(failed)?.is_dir() {
+            let message = format!("{} is not a folder", entry.path().display());
+            return Err(bundle_error(dir, message));
+        }
+        found.push(entry.path());
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Reads a bundle and checks it, without changing anything.
+fn check(context: &Context, dir: &Path) -> Result<(RunId, Manifest, Contents, Head), CliError> {
     let manifest = read_manifest(dir)?;
     let id = RunId::new(&manifest.run).map_err(|error| bundle_error(dir, error.to_string()))?;
     let contents = read_contents(dir, &manifest)?;
     let head = check_journal(dir, &manifest, &contents.journal)?;
-    let store = match check_blobs(context, dir, &contents)? {
-        Some(store) => store,
-        None => context.store_or_new()?,
-    };
+    check_blobs(context, dir, &contents)?;
+    Ok((id, manifest, contents, head))
+}
+
+/// Imports one bundle.
+fn take_in(context: &Context, dir: &Path) -> Result<ImportReport, CliError> {
+    let (id, manifest, contents, head) = check(context, dir)?;
+    let store = context.store_or_new()?;
     let blobs = contents.blobs.len();
     let already_there = add_run(&store, id, contents)?;
-    context.print(&ImportReport {
+    Ok(ImportReport {
         run: manifest.run,
         head: head.to_string(),
         records: head.records.get(),
         blobs,
+        children: 0,
         already_there,
-    })?;
-    Ok(Exit::Yes)
+    })
 }
 
 /// Stores a checked bundle, and returns whether the store already had the run.
@@ -85,10 +126,8 @@ fn add_run(store: &FileStore, id: RunId, contents: Contents) -> Result<bool, Cli
         // Other processes measured these times, perhaps of another clock. They are never taken for times of this store.
         attachments.extend((!times.is_empty()).then(|| (times_elsewhere_name(), times)));
         put_blobs()?;
-        let mark = AttachmentName::new(IMPORTED).expect("the name is plain");
-        attachments.push((mark, format!("{FORMAT}\n").into_bytes()));
     }
-    match store.create(NewRun { id, attachments, lines: journal }) {
+    match store.create_foreign(NewRun { id, attachments, lines: journal }) {
         Ok(_) => Ok(false),
         Err(StoreError::AlreadyCreated { .. }) => {
             // A bundle brings back values that the store has lost.
@@ -120,14 +159,14 @@ fn take_times(attachments: &mut Vec<(AttachmentName, Vec<u8>)>) -> Vec<u8> {
     lines
 }
 
-/// Checks that every large value the journal refers to is in the bundle, or else in the store, which is then returned.
-fn check_blobs(context: &Context, dir: &Path, contents: &Contents) -> Result<Option<FileStore>, CliError> {
+/// Checks that every large value the journal refers to is in the bundle, or else in the store.
+fn check_blobs(context: &Context, dir: &Path, contents: &Contents) -> Result<(), CliError> {
     let at_hand: BTreeMap<Digest, Vec<u8>> = contents.blobs.iter().cloned().collect();
     let missing: Vec<Digest> = referenced_blobs(&contents.journal, &at_hand)
         .into_iter()
         .filter(|digest| !at_hand.contains_key(digest))
         .collect();
-    let Some(first) = missing.first() else { return Ok(None) };
+    let Some(first) = missing.first() else { return Ok(()) };
     let lacking = || bundle_error(dir, format!("{BLOBS}/{first} is missing, a record refers to it"));
     let store = context.store().map_err(|_| lacking())?;
     for digest in &missing {
@@ -135,7 +174,7 @@ fn check_blobs(context: &Context, dir: &Path, contents: &Contents) -> Result<Opt
             return Err(lacking());
         }
     }
-    Ok(Some(store))
+    Ok(())
 }
 
 fn bundle_error(dir: &Path, message: impl std::fmt::Display) -> CliError {

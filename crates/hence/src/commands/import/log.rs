@@ -120,13 +120,30 @@ pub(super) fn run(
     Ok(if imported.skipped_count > 0 { Exit::Partial } else { Exit::Yes })
 }
 
+/// The largest log. One of a session has megabytes; a device that never ends has more.
+const LOG_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+
+/// Refuses a log that is too large.
+fn check_size(name: &str, bytes: u64) -> Result<(), CliError> {
+    if bytes <= LOG_BYTES_MAX {
+        return Ok(());
+    }
+    let message = format!("{} has more than {LOG_BYTES_MAX} bytes, the limit of a log", shown_name(name));
+    Err(CliError::new(Code::NotALog, message))
+}
+
 /// Reads a log piece by piece.
 fn read(format: Option<Format>, name: &str, args: &ImportArgs) -> Result<(Format, Imported), CliError> {
     let path = Path::new(shown_name(name));
     let unread = |error: std::io::Error| CliError::file("read", path, error);
     let mut source: Box<dyn Read> = match name {
         "-" => Box::new(std::io::stdin().lock()),
-        file => Box::new(std::fs::File::open(file).map_err(|error| CliError::file("open", path, error))?),
+        file => {
+            let file = std::fs::File::open(file).map_err(|error| CliError::file("open", path, error))?;
+            // A file of a known size is refused without reading it.
+            check_size(name, file.metadata().map(|found| found.len()).unwrap_or_default())?;
+            Box::new(file)
+        }
     };
     let mut head = Vec::new();
     source.by_ref().take(CHUNK_BYTES as u64).read_to_end(&mut head).map_err(unread)?;
@@ -136,6 +153,7 @@ fn read(format: Option<Format>, name: &str, args: &ImportArgs) -> Result<(Format
     };
     let mut importer = Importer::new(format);
     importer.push(&head).map_err(|error| not_a_log(name, error))?;
+    let mut length = head.len() as u64;
     drop(head);
     let mut chunk = vec![0; CHUNK_BYTES];
     loop {
@@ -145,6 +163,8 @@ fn read(format: Option<Format>, name: &str, args: &ImportArgs) -> Result<(Format
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(unread(error)),
         };
+        length += count as u64;
+        check_size(name, length)?;
         let bytes = chunk.get(..count).unwrap_or_default();
         importer.push(bytes).map_err(|error| not_a_log(name, error))?;
     }

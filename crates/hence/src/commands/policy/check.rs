@@ -260,55 +260,55 @@ impl std::fmt::Display for Counts {
 
 /// The verdict of a policy on a trace.
 #[derive(Serialize, JsonSchema)]
-struct VerdictReport {
+pub(crate) struct VerdictReport {
     /// The policy.
-    policy_id: String,
+    pub(crate) policy_id: String,
     /// The name of the policy.
-    name: String,
+    pub(crate) name: String,
     /// The severity of a failure: info, warning or error.
-    severity: &'static str,
+    pub(crate) severity: &'static str,
     /// passed, failed, not_applicable or unknown. Only passed is compliance.
-    status: &'static str,
+    pub(crate) status: &'static str,
     /// Whether it passed only because nothing it speaks of occurs in the trace.
-    absent: bool,
+    pub(crate) absent: bool,
     /// The explanation or reason, in a sentence.
-    note: Option<String>,
+    pub(crate) note: Option<String>,
     /// The explanation of a failure, step by step, outermost first.
-    explanation: Vec<StepReport>,
+    pub(crate) explanation: Vec<StepReport>,
     /// The parts of the trace that violated it.
-    violating: WitnessReport,
+    pub(crate) violating: WitnessReport,
     /// The parts of the trace that satisfied it where it applied.
-    evidence: WitnessReport,
+    pub(crate) evidence: WitnessReport,
     /// Words that were searched for in texts: the verdict rests on a guess about them.
-    heuristic_words: Vec<String>,
+    pub(crate) heuristic_words: Vec<String>,
     #[serde(skip)]
-    line: String,
+    pub(crate) line: String,
 }
 
 /// One step of an explanation.
 #[derive(Serialize, JsonSchema)]
-struct StepReport {
+pub(crate) struct StepReport {
     /// The action's position in the trace, from 0.
-    position: Option<usize>,
+    pub(crate) position: Option<usize>,
     /// The action's id.
-    action_id: Option<i64>,
+    pub(crate) action_id: Option<i64>,
     /// The action's type.
-    action_type: Option<String>,
+    pub(crate) action_type: Option<String>,
     /// The fact found, or the fact missing.
-    found: String,
+    pub(crate) found: String,
 }
 
 /// Parts of a trace a verdict points at.
 #[derive(Serialize, JsonSchema)]
-struct WitnessReport {
+pub(crate) struct WitnessReport {
     /// Ids of actions.
-    action_ids: Vec<i64>,
+    pub(crate) action_ids: Vec<i64>,
     /// Ids of artifacts.
-    artifact_ids: Vec<String>,
+    pub(crate) artifact_ids: Vec<String>,
     /// Ids of residuals.
-    residual_ids: Vec<String>,
+    pub(crate) residual_ids: Vec<String>,
     /// Other elements, by id or place.
-    elements: Vec<String>,
+    pub(crate) elements: Vec<String>,
 }
 
 /// A finding about a policy.
@@ -323,7 +323,8 @@ pub(crate) struct FindingReport {
 }
 
 impl VerdictReport {
-    fn of(verdict: &Verdict) -> Self {
+    /// Describes a verdict.
+    pub(crate) fn of(verdict: &Verdict) -> Self {
         let steps = verdict.explanation.iter().flat_map(|explanation| &explanation.steps);
         Self {
             policy_id: verdict.policy_id.to_string(),

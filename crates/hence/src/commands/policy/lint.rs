@@ -1,6 +1,6 @@
 //! `hence policy lint` and `hence policy test`: checks of policies without a trace.
 
-use hence_policy::policy::Policy;
+use hence_policy::policy::{ByConstruction, Policy};
 
 use super::check::FindingReport;
 use super::source;
@@ -18,6 +18,17 @@ pub(crate) struct LintReport {
     warnings: usize,
     /// The findings, in the order of the policies.
     findings: Vec<FindingReport>,
+    /// The policies that runs of skills or imported logs cannot violate, each with the reason.
+    by_construction: Vec<ConstructionReport>,
+}
+
+/// A policy that runs of skills or imported logs cannot violate.
+#[derive(Serialize, JsonSchema)]
+struct ConstructionReport {
+    /// The policy.
+    policy_id: String,
+    /// The reason, as a sentence.
+    text: String,
 }
 
 impl Text for LintReport {
@@ -25,6 +36,9 @@ impl Text for LintReport {
         let mut text = String::new();
         for FindingReport { policy_id, weight, text: found } in &self.findings {
             text.push_str(&format!("{weight} {}: {}\n", escape(policy_id), escape(found)));
+        }
+        for ConstructionReport { policy_id, text: reason } in &self.by_construction {
+            text.push_str(&format!("note {}: {}\n", escape(policy_id), escape(reason)));
         }
         let Self { policies, errors, warnings, .. } = self;
         text.push_str(&format!("{policies} policies: {errors} errors, {warnings} warnings\n"));
@@ -41,7 +55,19 @@ pub(super) fn lint(context: &Context, args: &PolicySourcesArgs) -> Result<Exit, 
     }
     let errors = findings.iter().filter(|finding| finding.weight == "error").count();
     let warnings = findings.len() - errors;
-    context.print(&LintReport { policies: set.policies().len(), errors, warnings, findings })?;
+    let construction = |policy: &Policy| {
+        let id = policy.id().to_string();
+        let sentences = ByConstruction::of(policy).sentences().into_iter();
+        sentences.map(move |text| ConstructionReport { policy_id: id.clone(), text })
+    };
+    let by_construction = set.policies().iter().flat_map(construction).collect();
+    context.print(&LintReport {
+        policies: set.policies().len(),
+        errors,
+        warnings,
+        findings,
+        by_construction,
+    })?;
     Ok(if errors == 0 { Exit::Yes } else { Exit::No })
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hence_canon::Value;
 use hence_policy::formula::Alphabet;
 use hence_policy::lint::LanguageLevel;
-use hence_policy::policy::{Policy, PolicySet};
+use hence_policy::policy::{ByConstruction, Policy, PolicySet};
 
 use super::source;
 use crate::args::{PolicyListArgs, PolicyShowArgs};
@@ -32,6 +32,8 @@ struct PolicyRow {
     severity: &'static str,
     /// Its meaning in plain language.
     statement: Option<String>,
+    /// The kinds of traces that cannot violate it, each with the reason. It is for traces that others write.
+    by_construction: Vec<String>,
 }
 
 impl PolicyRow {
@@ -42,6 +44,7 @@ impl PolicyRow {
             pack: pack.map(|pack| pack.id().to_owned()),
             severity: policy.severity().as_str(),
             statement: policy.description().map(str::to_owned),
+            by_construction: ByConstruction::of(policy).sentences(),
         }
     }
 }
@@ -55,7 +58,13 @@ impl Text for ListReport {
             let id = one_line(&policy.policy_id, SENTENCE_CHARACTERS_MAX);
             [cell(&policy.pack), id, policy.severity.to_owned(), cell(&policy.statement)]
         };
-        columns(&self.policies.iter().map(row).collect::<Vec<_>>())
+        let mut text = columns(&self.policies.iter().map(row).collect::<Vec<_>>());
+        for policy in &self.policies {
+            for sentence in &policy.by_construction {
+                text.push_str(&format!("{}: {}\n", escape(&policy.policy_id), escape(sentence)));
+            }
+        }
+        text
     }
 }
 
@@ -87,6 +96,8 @@ pub(crate) struct ShowReport {
     examples: usize,
     /// SHA-256 of its content, in hex.
     sha256: String,
+    /// The kinds of traces that cannot violate it, each with the reason. It is for traces that others write.
+    by_construction: Vec<String>,
 }
 
 /// A formula.
@@ -125,6 +136,7 @@ impl ShowReport {
             applies_when: selector.cloned().map(Data::from),
             examples: examples.len(),
             sha256: policy.digest().to_string(),
+            by_construction: ByConstruction::of(policy).sentences(),
         })
     }
 }
@@ -153,6 +165,7 @@ impl Text for ShowReport {
         if let Some(selector) = &self.applies_when {
             rows.push(("applies when", escape(&selector.0.to_string())));
         }
+        rows.extend(self.by_construction.iter().map(|sentence| ("note", escape(sentence))));
         rows.push(("examples", self.examples.to_string()));
         rows.push(("sha256", self.sha256.clone()));
         pairs(&rows)
@@ -162,7 +175,9 @@ impl Text for ShowReport {
 pub(super) fn show(context: &Context, args: &PolicyShowArgs) -> Result<Exit, CliError> {
     let set = source::load_or_built_in(&args.sources)?;
     let Some(policy) = set.get(&args.id) else {
-        let error = CliError::new(Code::NoSuchPlace, format!("no policy {:?}", args.id));
+        let meant =
+            hence_canon::did_you_mean(&args.id, set.policies().iter().map(|policy| policy.id().as_str()));
+        let error = CliError::new(Code::NoSuchPlace, format!("no policy {:?}{meant}", args.id));
         return Err(error.with_hint(hint::LIST_POLICIES));
     };
     context.print(&ShowReport::of(policy)?)?;

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use hence_canon::{Object, Value, parse};
+use hence_canon::{Object, Value, did_you_mean, parse};
 use hence_policy::policy::{BUILT_IN, Document, LoadError, Policy, PolicySet, built_in, parse_toml};
 
-use crate::commands::trace::export::exported;
+use crate::commands::trace::document::file_or_run;
 use crate::input;
 use crate::prelude::*;
 
@@ -31,12 +31,52 @@ impl Notation {
 
 /// Loads policies from files and built-in packs; every id may occur once.
 pub(crate) fn load(names: &[String]) -> Result<PolicySet, CliError> {
-    let documents: Result<Vec<Document>, CliError> = names.iter().map(|name| document(name)).collect();
-    PolicySet::load(&documents?).map_err(refused)
+    let mut documents = Vec::new();
+    for name in names {
+        match is_folder(name) {
+            true => {
+                for file in files_in(name)? {
+                    documents.push(document(&file)?);
+                }
+            }
+            false => documents.push(document(name)?),
+        }
+    }
+    PolicySet::load(&documents).map_err(refused)
+}
+
+/// The endings of files with policies.
+const ENDINGS: [&str; 4] = ["json", "toml", "yaml", "yml"];
+
+/// Returns whether a name means a folder. That of a built-in pack means the pack.
+fn is_folder(name: &str) -> bool {
+    BUILT_IN.iter().all(|(pack, _)| *pack != name) && Path::new(name).is_dir()
+}
+
+/// Returns the files of policies in a folder, in the order of their names. Folders in it are not entered.
+fn files_in(folder: &str) -> Result<Vec<String>, CliError> {
+    let path = Path::new(folder);
+    let unreadable = |error| CliError::file("list", path, error);
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(unreadable)? {
+        let found = entry.map_err(unreadable)?.path();
+        let ending = found.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
+        if found.is_file() && ending.is_some_and(|ending| ENDINGS.contains(&ending.as_str())) {
+            files.push(found.to_string_lossy().into_owned());
+        }
+    }
+    if files.is_empty() {
+        let message = format!("{folder}: expected files of policies (JSON, YAML or TOML), found none");
+        return Err(
+            CliError::new(Code::Policies, message).with_hint(hint::packs(BUILT_IN.map(|(pack, _)| pack)))
+        );
+    }
+    files.sort();
+    Ok(files)
 }
 
 /// Returns the policies that a trace carries.
-pub(super) fn of_trace(name: &str, trace: &Value) -> Result<PolicySet, CliError> {
+pub(crate) fn of_trace(name: &str, trace: &Value) -> Result<PolicySet, CliError> {
     let shown = input::shown_name(name);
     let own = trace.get("policies").and_then(Value::as_array).filter(|own| !own.is_empty());
     let Some(own) = own else {
@@ -65,7 +105,9 @@ pub(super) fn choose<'s>(set: &'s PolicySet, only: &[String]) -> Result<Vec<&'s 
         let members = pack.into_iter().flat_map(|pack| set.members(pack));
         let found: Vec<&Policy> = set.get(id).into_iter().chain(members).collect();
         if found.is_empty() {
-            let error = CliError::new(Code::NoSuchPlace, format!("no policy or pack {id:?}"));
+            let known = set.policies().iter().map(|policy| policy.id().as_str());
+            let meant = did_you_mean(id, known.chain(set.packs().iter().map(|pack| pack.id())));
+            let error = CliError::new(Code::NoSuchPlace, format!("no policy or pack {id:?}{meant}"));
             return Err(error.with_hint(hint::LIST_POLICIES));
         }
         for policy in found {
@@ -78,27 +120,12 @@ pub(super) fn choose<'s>(set: &'s PolicySet, only: &[String]) -> Result<Vec<&'s 
 }
 
 /// Reads a trace from a file, or exports the trace of a run.
-///
-/// The name of an existing file means the file: a run of the same name must not be checked instead. A journal file is a
-/// run.
 pub(super) fn read_trace_or_run(context: &Context, name: &str) -> Result<Value, CliError> {
-    let path = Path::new(name);
-    let is_journal = path.extension().is_some_and(|ending| ending == "ndjson");
-    if name == "-" || (path.exists() && !is_journal) {
-        return read_trace(name);
-    }
-    match exported(context, name) {
-        Ok((_, trace)) => Ok(trace),
-        // Without such a run the name means a file.
-        Err(error) if matches!(error.code, Code::NoSuchRun | Code::NotAStore) && !path.exists() => {
-            read_trace(name).map_err(|error| error.with_hint(hint::NEITHER_FILE_NOR_RUN))
-        }
-        Err(error) => Err(error),
-    }
+    file_or_run(context, name, read_trace, |_, trace| trace)
 }
 
 /// Reads a trace from a file. A document without actions is refused: every policy would be vacuous on it.
-pub(super) fn read_trace(name: &str) -> Result<Value, CliError> {
+pub(crate) fn read_trace(name: &str) -> Result<Value, CliError> {
     let shown = input::shown_name(name);
     let bytes = input::read_document(name)?;
     let value = read_value(shown, &bytes, Code::NotJson)?;
@@ -122,7 +149,9 @@ fn document(name: &str) -> Result<Document, CliError> {
     }
     let bytes = input::read_document(name).map_err(|error| match error.code {
         Code::File if !name.contains(['/', '.']) => {
-            error.with_hint(hint::packs(BUILT_IN.map(|(pack, _)| pack)))
+            let packs = BUILT_IN.map(|(pack, _)| pack);
+            let message = format!("{}{}", error.message, did_you_mean(name, packs));
+            CliError { message, ..error }.with_hint(hint::packs(packs))
         }
         _ => error,
     })?;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hence_canon::{Canonical, Value};
 use hence_review::ContentHash;
-use hence_review::review_log::{ReviewHeader, seal_header};
+use hence_review::review_log::{ReviewHeader, Stamp, seal_header};
 use hence_review::wire::Trace;
 use hence_store::{NewRun, RunId, Store as _, StoreError};
 
@@ -41,22 +41,37 @@ impl Text for OpenReport {
 
 pub(super) fn run(context: &Context, args: &ReviewOpenArgs) -> Result<Exit, CliError> {
     let trace = read_trace(context, &args.trace)?;
-    let trace_id = Trace::read(&trace).trace_id().unwrap_or("").to_owned();
-    let review_id = args.id.clone().unwrap_or_else(|| trace_id.clone());
+    let report = open_review(context, &trace, args.id.as_deref(), stamp(&args.stamp)?)?;
+    context.print(&report)?;
+    Ok(Exit::Yes)
+}
+
+/// Opens a review of a trace.
+///
+/// # Errors
+/// [`CliError`] when there is a review of that id already, or the trace has no id that could name it.
+pub(crate) fn open_review(
+    context: &Context,
+    trace: &Value,
+    id: Option<&str>,
+    stamp: Stamp,
+) -> Result<OpenReport, CliError> {
+    let trace_id = Trace::read(trace).trace_id().unwrap_or("").to_owned();
+    let review_id = id.map_or_else(|| trace_id.clone(), str::to_owned);
     let id = RunId::new(&review_id).map_err(|_| {
         CliError::new(Code::ReviewRefused, "the trace has no id that could name the review")
             .with_hint(hint::CHOOSE_REVIEW_ID)
     })?;
-    let content_hash = ContentHash::of(&trace);
+    let content_hash = ContentHash::of(trace);
     let header = ReviewHeader {
         review_id: review_id.as_str().into(),
         trace_id: trace_id.as_str().into(),
         content_hash,
-        stamp: stamp(&args.stamp)?,
+        stamp,
     };
     let sealed = seal_header(&header);
     let reviews = ReviewStore::open_or_new(context)?;
-    let mut bytes = Canonical::of(&trace).bytes().to_vec();
+    let mut bytes = Canonical::of(trace).bytes().to_vec();
     bytes.push(b'\n');
     let new = NewRun { id, attachments: vec![(trace_name(), bytes)], lines: sealed.line };
     reviews.store.create(new).map_err(|error| match error {
@@ -66,13 +81,12 @@ pub(super) fn run(context: &Context, args: &ReviewOpenArgs) -> Result<Exit, CliE
         }
         other => other.into(),
     })?;
-    context.print(&OpenReport {
+    Ok(OpenReport {
         review: review_id,
         trace_id,
         content_hash: content_hash.to_string(),
         head: sealed.head.hash.to_string(),
-    })?;
-    Ok(Exit::Yes)
+    })
 }
 
 /// Reads a trace's file, or shows a run of the store as a trace.

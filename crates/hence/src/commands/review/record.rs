@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use hence_canon::Object;
 use hence_review::model::{
-    ArtifactId, CheckEvent, CommentEvent, CommentId, DecisionEvent, GapEvent, ItemEvent, ResidualId,
-    ReviewEvent, ReviewItemId, SubjectEvent,
+    ArtifactId, CheckEvent, CheckOutcome, CommentEvent, CommentId, DecisionEvent, GapEvent, ItemEvent,
+    ResidualId, ReviewEvent, ReviewItemId, SubjectEvent, Target,
 };
-use hence_review::review_log::Review;
+use hence_review::review_log::{Review, Stamp};
+use hence_review::vocabulary::{ResidualKind, ResidualSeverity};
 
 use super::stamp::stamp;
 use super::store::{Recorded, ReviewStore};
@@ -52,16 +53,19 @@ impl Text for EntryReport {
     }
 }
 
-fn record(
+/// Adds the event that `make` returns to a review, if the rules allow it.
+///
+/// # Errors
+/// [`CliError`] when the review does not hold or a rule refuses the event. Nothing is recorded then.
+pub(crate) fn add_entry(
     context: &Context,
     review: &str,
-    by: &StampArgs,
+    stamp: Stamp,
     make: impl FnOnce(&Review) -> Result<ReviewEvent, CliError>,
-) -> Result<Exit, CliError> {
-    let stamp = stamp(by)?;
+) -> Result<EntryReport, CliError> {
     let Recorded { id, head, event, judgement } =
         ReviewStore::open(context)?.record(context, review, stamp, make)?;
-    context.print(&EntryReport {
+    Ok(EntryReport {
         review: id.as_str().to_owned(),
         event: event.word(),
         id: subject(&event),
@@ -69,7 +73,16 @@ fn record(
         head: head.hash.to_string(),
         disposition: judgement.disposition.as_str(),
         obstacles: judgement.obstacles.len(),
-    })?;
+    })
+}
+
+fn record(
+    context: &Context,
+    review: &str,
+    by: &StampArgs,
+    make: impl FnOnce(&Review) -> Result<ReviewEvent, CliError>,
+) -> Result<Exit, CliError> {
+    context.print(&add_entry(context, review, stamp(by)?, make)?)?;
     Ok(Exit::Yes)
 }
 
@@ -94,58 +107,133 @@ fn text(words: &Option<String>) -> Option<Arc<str>> {
     words.as_deref().map(Into::into)
 }
 
+/// Returns a new comment.
+pub(crate) fn comment_event(review: &Review, on: Target, body: &str, reply_to: Option<&str>) -> ReviewEvent {
+    ReviewEvent::Comment(CommentEvent {
+        comment_id: CommentId::new(review.free_id('c')),
+        target: on,
+        body: body.into(),
+        thread_parent_id: reply_to.map(CommentId::new),
+        extra: Object::new(),
+    })
+}
+
+/// The words of a new item.
+pub(crate) struct NewItem<'a> {
+    pub(crate) title: &'a str,
+    pub(crate) body: Option<Arc<str>>,
+    pub(crate) assignee: Option<Arc<str>>,
+    pub(crate) blocking: bool,
+}
+
+/// Returns a new item.
+pub(crate) fn item_event(review: &Review, on: Target, item: NewItem<'_>) -> ReviewEvent {
+    ReviewEvent::Item(ItemEvent {
+        review_item_id: ReviewItemId::new(review.free_id('i')),
+        target: on,
+        title: item.title.into(),
+        body: item.body,
+        assignee: item.assignee,
+        blocking: item.blocking,
+        extra: Object::new(),
+    })
+}
+
+/// The words of a new gap.
+pub(crate) struct NewGap<'a> {
+    pub(crate) kind: ResidualKind,
+    pub(crate) severity: ResidualSeverity,
+    pub(crate) statement: &'a str,
+    pub(crate) suggested_check: Option<Arc<str>>,
+}
+
+/// Returns a new gap.
+pub(crate) fn gap_event(review: &Review, on: Target, gap: NewGap<'_>) -> ReviewEvent {
+    ReviewEvent::Gap(GapEvent {
+        residual_id: ResidualId::new(review.free_id('g')),
+        kind: gap.kind,
+        severity: gap.severity,
+        statement: gap.statement.into(),
+        target: on,
+        suggested_check: gap.suggested_check,
+        extra: Object::new(),
+    })
+}
+
+/// Returns what happens to the item, gap or comment that an id names.
+///
+/// # Errors
+/// [`CliError`] when nothing has the id.
+pub(crate) fn subject_event(
+    review: &Review,
+    name: &str,
+    id: &str,
+    note: Option<Arc<str>>,
+    event: fn(SubjectEvent) -> ReviewEvent,
+) -> Result<ReviewEvent, CliError> {
+    let subject_type = review.subject(id).ok_or_else(|| {
+        let message = format!("no item, gap or comment has the id {id:?}");
+        CliError::new(Code::NoSuchPlace, message).with_hint(hint::review_parts(name))
+    })?;
+    Ok(event(SubjectEvent { subject_type, subject_id: id.into(), note, extra: Object::new() }))
+}
+
+/// Returns a decision about the whole trace.
+pub(crate) fn decision_event(note: Option<Arc<str>>, event: fn(DecisionEvent) -> ReviewEvent) -> ReviewEvent {
+    event(DecisionEvent { note, extra: Object::new() })
+}
+
+/// Returns an approval, if the policies about gaps allow it.
+///
+/// # Errors
+/// [`CliError`] with the policies that do not.
+pub(crate) fn approval_event(review: &Review, note: Option<Arc<str>>) -> Result<ReviewEvent, CliError> {
+    crate::commands::approval_allowed(review)?;
+    Ok(decision_event(note, ReviewEvent::Approve))
+}
+
 pub(super) fn comment(context: &Context, args: &ReviewCommentArgs) -> Result<Exit, CliError> {
     record(context, &args.review, &args.stamp, |review| {
-        Ok(ReviewEvent::Comment(CommentEvent {
-            comment_id: CommentId::new(review.free_id('c')),
-            target: args.on.0.clone(),
-            body: args.body.as_str().into(),
-            thread_parent_id: args.reply_to.as_deref().map(CommentId::new),
-            extra: Object::new(),
-        }))
+        Ok(comment_event(review, args.on.0.clone(), &args.body, args.reply_to.as_deref()))
     })
 }
 
 pub(super) fn item(context: &Context, args: &ReviewItemArgs) -> Result<Exit, CliError> {
     record(context, &args.review, &args.stamp, |review| {
-        Ok(ReviewEvent::Item(ItemEvent {
-            review_item_id: ReviewItemId::new(review.free_id('i')),
-            target: args.on.0.clone(),
-            title: args.title.as_str().into(),
-            body: text(&args.body),
-            assignee: text(&args.assignee),
-            blocking: args.blocking,
-            extra: Object::new(),
-        }))
+        let (body, assignee) = (text(&args.body), text(&args.assignee));
+        let item = NewItem { title: &args.title, body, assignee, blocking: args.blocking };
+        Ok(item_event(review, args.on.0.clone(), item))
     })
 }
 
 pub(super) fn gap(context: &Context, args: &ReviewGapArgs) -> Result<Exit, CliError> {
     record(context, &args.review, &args.stamp, |review| {
-        Ok(ReviewEvent::Gap(GapEvent {
-            residual_id: ResidualId::new(review.free_id('g')),
-            kind: args.kind,
-            severity: args.severity,
-            statement: args.statement.as_str().into(),
-            target: args.on.0.clone(),
-            suggested_check: text(&args.check),
-            extra: Object::new(),
-        }))
+        let (kind, severity, suggested_check) = (args.kind, args.severity, text(&args.check));
+        let gap = NewGap { kind, severity, statement: &args.statement, suggested_check };
+        Ok(gap_event(review, args.on.0.clone(), gap))
     })
+}
+
+/// Returns the result of checking an artifact again, if it can be confirmed that way.
+///
+/// # Errors
+/// [`CliError`] when the way it was checked does not confirm it.
+pub(crate) fn check_event(
+    review: &Review,
+    artifact: &str,
+    outcome: CheckOutcome,
+    note: Option<Arc<str>>,
+) -> Result<ReviewEvent, CliError> {
+    let event = CheckEvent { artifact_id: ArtifactId::new(artifact), outcome, note, extra: Object::new() };
+    review.may_confirm(&event).map_err(|refusal| {
+        CliError::from_error(Code::ReviewRefused, refusal).with_hint(hint::HOW_IT_WAS_CHECKED)
+    })?;
+    Ok(ReviewEvent::Check(event))
 }
 
 pub(super) fn check(context: &Context, args: &ReviewCheckArgs) -> Result<Exit, CliError> {
     record(context, &args.review, &args.stamp, |review| {
-        let event = CheckEvent {
-            artifact_id: ArtifactId::new(args.artifact.as_str()),
-            outcome: args.outcome,
-            note: text(&args.note),
-            extra: Object::new(),
-        };
-        review.may_confirm(&event).map_err(|refusal| {
-            CliError::from_error(Code::ReviewRefused, refusal).with_hint(hint::HOW_IT_WAS_CHECKED)
-        })?;
-        Ok(ReviewEvent::Check(event))
+        check_event(review, &args.artifact, args.outcome, text(&args.note))
     })
 }
 
@@ -156,12 +244,7 @@ fn on_subject(
     event: fn(SubjectEvent) -> ReviewEvent,
 ) -> Result<Exit, CliError> {
     record(context, &args.review, &args.stamp, |review| {
-        let subject_type = review.subject(&args.id).ok_or_else(|| {
-            let message = format!("no item, gap or comment has the id {:?}", args.id);
-            CliError::new(Code::NoSuchPlace, message).with_hint(hint::review_parts(&args.review))
-        })?;
-        let subject_id = args.id.as_str().into();
-        Ok(event(SubjectEvent { subject_type, subject_id, note: text(&args.note), extra: Object::new() }))
+        subject_event(review, &args.review, &args.id, text(&args.note), event)
     })
 }
 
@@ -183,16 +266,11 @@ fn on_trace(
     args: &ReviewDecisionArgs,
     event: fn(DecisionEvent) -> ReviewEvent,
 ) -> Result<Exit, CliError> {
-    record(context, &args.review, &args.stamp, |_| {
-        Ok(event(DecisionEvent { note: text(&args.note), extra: Object::new() }))
-    })
+    record(context, &args.review, &args.stamp, |_| Ok(decision_event(text(&args.note), event)))
 }
 
 pub(super) fn approve(context: &Context, args: &ReviewDecisionArgs) -> Result<Exit, CliError> {
-    record(context, &args.review, &args.stamp, |review| {
-        crate::commands::approval_allowed(review)?;
-        Ok(ReviewEvent::Approve(DecisionEvent { note: text(&args.note), extra: Object::new() }))
-    })
+    record(context, &args.review, &args.stamp, |review| approval_event(review, text(&args.note)))
 }
 
 pub(super) fn reject(context: &Context, args: &ReviewDecisionArgs) -> Result<Exit, CliError> {

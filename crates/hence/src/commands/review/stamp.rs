@@ -22,17 +22,31 @@ fn time(given: &str) -> Result<String, CliError> {
     Ok(time.as_str().to_owned())
 }
 
+/// Returns the name that the environment gives the person who types.
+pub(crate) fn author_of_environment() -> Option<String> {
+    let said = |name: &&str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+    AUTHORS.iter().find_map(said)
+}
+
+/// Returns the stamp of somebody who acts now.
+///
+/// # Errors
+/// [`CliError`] when the clock shows a time that no record can hold.
+pub(crate) fn stamp_now(author: &str) -> Result<Stamp, CliError> {
+    let at = clock::now()?.as_str().to_owned();
+    Ok(Stamp { author: author.into(), at: at.into(), time_source: TimeSource::System })
+}
+
 pub(super) fn stamp(args: &StampArgs) -> Result<Stamp, CliError> {
-    let named = args.author.clone().or_else(|| {
-        let said = |name: &&str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-        AUTHORS.iter().find_map(said)
-    });
+    let named = args.author.clone().or_else(author_of_environment);
     let author = named.filter(|author| !author.trim().is_empty()).ok_or_else(|| {
         CliError::new(Code::ReviewRefused, "nobody says who does this").with_hint(hint::NAME_AUTHOR)
     })?;
-    let (at, time_source) = match &args.now {
-        Some(given) => (time(given)?, TimeSource::Given),
-        None => (clock::now()?.as_str().to_owned(), TimeSource::System),
-    };
-    Ok(Stamp { author: author.into(), at: at.into(), time_source })
+    match &args.now {
+        Some(given) => {
+            let at = time(given)?.into();
+            Ok(Stamp { author: author.into(), at, time_source: TimeSource::Given })
+        }
+        None => stamp_now(&author),
+    }
 }

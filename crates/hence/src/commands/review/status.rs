@@ -12,53 +12,53 @@ use crate::prelude::*;
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StatusReport {
     /// The review's id.
-    review: String,
+    pub(crate) review: String,
     /// Whether the journal holds and the trace is the one it is bound to.
-    holds: bool,
+    pub(crate) holds: bool,
     /// The first thing that does not hold.
-    broken: Option<String>,
+    pub(crate) broken: Option<String>,
     /// The number of valid records.
-    records: u64,
+    pub(crate) records: u64,
     /// The number of lines in the review log.
-    lines: u64,
+    pub(crate) lines: u64,
     /// The hash of the last record that holds.
-    head: Option<String>,
+    pub(crate) head: Option<String>,
     /// Everything else, as far as the records hold.
-    standing: Option<CallStatus>,
+    pub(crate) standing: Option<CallStatus>,
 }
 
 /// The content of the records.
 #[derive(Serialize, JsonSchema)]
-struct CallStatus {
+pub(crate) struct CallStatus {
     /// The trace's id.
-    trace_id: String,
+    pub(crate) trace_id: String,
     /// The content the review is bound to.
-    content_hash: String,
+    pub(crate) content_hash: String,
     /// `approved`, `rejected`, `changes_requested`, `escalated` or `undecided`.
-    decision: &'static str,
+    pub(crate) decision: &'static str,
     /// `under_review`, `ready_for_approval`, `changes_required`, `approved` or `rejected`.
-    stage: &'static str,
+    pub(crate) stage: &'static str,
     /// The author of the decision.
-    decided_by: Option<String>,
+    pub(crate) decided_by: Option<String>,
     /// The disposition of the review now.
-    disposition: &'static str,
+    pub(crate) disposition: &'static str,
     /// The obstacles to an approval.
-    obstacles: Vec<ObstacleRow>,
+    pub(crate) obstacles: Vec<ObstacleRow>,
     /// The numbers of unresolved items and of all items.
-    items_open: [usize; 2],
+    pub(crate) items_open: [usize; 2],
     /// The numbers of open gaps and of all gaps.
-    gaps_open: [usize; 2],
+    pub(crate) gaps_open: [usize; 2],
     /// The numbers of open comments and of all comments.
-    comments_open: [usize; 2],
+    pub(crate) comments_open: [usize; 2],
 }
 
 /// An obstacle to an approval.
 #[derive(Serialize, JsonSchema)]
-struct ObstacleRow {
+pub(crate) struct ObstacleRow {
     /// Its subject.
-    subject: String,
+    pub(crate) subject: String,
     /// The reason, and the way to clear it.
-    reason: String,
+    pub(crate) reason: String,
 }
 
 /// All reviews.
@@ -84,9 +84,8 @@ impl Text for ListReport {
         if self.reviews.is_empty() {
             return "no reviews\n".to_owned();
         }
-        let row = |row: &ListRow| {
-            [escape(&row.review), format!("{} records", row.records), row.decision.to_owned()]
-        };
+        let row =
+            |row: &ListRow| [escape(&row.review), counted(row.records, "record"), row.decision.to_owned()];
         columns(&self.reviews.iter().map(row).collect::<Vec<_>>())
     }
 }
@@ -95,6 +94,7 @@ impl Text for StatusReport {
     fn text(&self) -> String {
         let of = |[open, all]: [usize; 2]| format!("{open} of {all} open");
         let held = match &self.broken {
+            None if self.records == 1 => "1 record holds".to_owned(),
             None => format!("{} records hold", self.records),
             Some(broken) => {
                 format!("{} of {} records hold; {}", self.records, self.lines, escape(broken))
@@ -155,7 +155,8 @@ fn decision(review: &Review) -> &'static str {
     review.decision().map_or("undecided", |decision| decision.kind.as_str())
 }
 
-fn describe(id: &str, read: &ReadReview) -> StatusReport {
+/// Describes a review as far as it can be read.
+pub(crate) fn describe(id: &str, read: &ReadReview) -> StatusReport {
     StatusReport {
         review: id.to_owned(),
         holds: read.broken.is_none(),

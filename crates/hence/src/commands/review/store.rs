@@ -20,19 +20,19 @@ use crate::prelude::*;
 const TRACE: &str = "trace.json";
 
 /// The reviews of a store.
-pub(super) struct ReviewStore {
-    pub(super) store: FileStore,
+pub(crate) struct ReviewStore {
+    pub(crate) store: FileStore,
 }
 
 /// A stored review.
-pub(super) struct StoredReview {
-    pub(super) id: RunId,
-    pub(super) read: ReadReview,
+pub(crate) struct StoredReview {
+    pub(crate) id: RunId,
+    pub(crate) read: ReadReview,
 }
 
 /// An entry that was recorded.
-pub(super) struct Recorded {
-    pub(super) id: RunId,
+pub(crate) struct Recorded {
+    pub(crate) id: RunId,
     pub(super) head: ReviewHead,
     pub(super) event: ReviewEvent,
     pub(super) judgement: Judgement,
@@ -45,23 +45,34 @@ pub(super) fn trace_name() -> AttachmentName {
 /// The folder of the reviews in the folder of a store.
 pub(in crate::commands) const REVIEWS: &str = "reviews";
 
-/// Lists the reviews that do not hold.
-pub(in crate::commands) fn broken_reviews(store: &FileStore) -> Result<Vec<String>, CliError> {
+/// Lists the reviews that do not hold, with the reason.
+pub(in crate::commands) fn broken_reviews(store: &FileStore) -> Result<Vec<(RunId, String)>, CliError> {
     let mut found = Vec::new();
     for summary in store.list()? {
         let id = &summary.run;
-        // An unreadable journal is already a finding.
-        let Ok(journal) = store.journal_bytes(id) else { continue };
-        let trace = store.attachment(id, &trace_name()).ok().and_then(|bytes| parse(&bytes).ok());
-        let read = read_review(whole_records(&journal), &trace.unwrap_or_default());
-        found.extend(read.broken.map(|broken| format!("review {id} does not hold: {broken}")));
+        let journal = match store.journal_bytes(id) {
+            Ok(journal) => journal,
+            Err(error) => {
+                found.push((id.clone(), error.to_string()));
+                continue;
+            }
+        };
+        let trace = store.attachment(id, &trace_name()).map_err(|error| error.to_string());
+        let trace = trace.and_then(|bytes| parse(&bytes).map_err(|error| format!("{TRACE}: {error}")));
+        match trace {
+            Ok(trace) => {
+                let read = read_review(whole_records(&journal), &trace);
+                found.extend(read.broken.map(|broken| (id.clone(), broken.to_string())));
+            }
+            Err(reason) => found.push((id.clone(), reason)),
+        }
     }
     Ok(found)
 }
 
 impl ReviewStore {
     /// Opens the reviews, which must exist.
-    pub(super) fn open(context: &Context) -> Result<Self, CliError> {
+    pub(crate) fn open(context: &Context) -> Result<Self, CliError> {
         match FileStore::open_within(&context.folder, REVIEWS) {
             Ok(store) => Ok(Self { store }),
             Err(StoreError::NotAStore { path, .. }) if !path.exists() => {
@@ -79,7 +90,7 @@ impl ReviewStore {
     }
 
     /// Reads a review by its id or a prefix of it.
-    pub(super) fn read(&self, name: &str) -> Result<StoredReview, CliError> {
+    pub(crate) fn read(&self, name: &str) -> Result<StoredReview, CliError> {
         let id = self.find(name)?;
         let trace = self.trace(&id)?;
         let read = read_review(&self.store.journal_bytes(&id)?, &trace);
@@ -87,12 +98,12 @@ impl ReviewStore {
     }
 
     /// Reads a review that must be valid.
-    pub(super) fn read_whole(&self, name: &str) -> Result<Review, CliError> {
+    pub(crate) fn read_whole(&self, name: &str) -> Result<Review, CliError> {
         self.read_with_head(name).map(|(review, _)| review)
     }
 
     /// Reads a review that must be valid, and its head.
-    pub(super) fn read_with_head(&self, name: &str) -> Result<(Review, ReviewHead), CliError> {
+    pub(crate) fn read_with_head(&self, name: &str) -> Result<(Review, ReviewHead), CliError> {
         let StoredReview { id, read } = self.read(name)?;
         match (read.broken, read.review, read.head) {
             (None, Some(review), Some(head)) => Ok((review, head)),

@@ -79,8 +79,8 @@ impl Text for DiffReport {
 }
 
 pub(super) fn run(context: &Context, args: &TraceDiffArgs) -> Result<Exit, CliError> {
-    let left = Document::required(&args.left)?.trace();
-    let right = Document::required(&args.right)?.trace();
+    let left = Document::of_file_or_run(context, &args.left)?.trace();
+    let right = Document::of_file_or_run(context, &args.right)?.trace();
     let differences: Vec<DifferenceRow> = diff(&left, &right).into_iter().map(DifferenceRow::of).collect();
     let equal = differences.is_empty();
     context.print(&DiffReport { equal, differences })?;

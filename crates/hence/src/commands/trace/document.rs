@@ -5,9 +5,11 @@ use std::path::Path;
 use hence_canon::{JsonPointer, Value, parse};
 use hence_review::wire::Trace;
 
+use super::export::exported;
 use crate::code::Code;
+use crate::context::Context;
 use crate::error::CliError;
-use crate::input;
+use crate::{hint, input};
 
 /// The largest document whose findings are given a line and a column.
 ///
@@ -41,7 +43,10 @@ impl Document {
     ///
     /// The outer error is about the file, the inner one about its content.
     pub(crate) fn read(name: &str) -> Result<Result<Self, Unreadable>, CliError> {
-        let mut bytes = input::read_document(name)?;
+        let mut bytes = input::read_document(name).map_err(|error| match error.code {
+            Code::File if !std::path::Path::new(name).exists() => error.with_hint(hint::TRACE_OF_A_RUN),
+            _ => error,
+        })?;
         let parsed = parse_any(name, &bytes);
         // The text of a large document is not needed again, so no copy is made.
         if bytes.len() > PLACES_BYTES_MAX {
@@ -58,6 +63,11 @@ impl Document {
         })
     }
 
+    /// Reads a file that exists, or else writes the run of that name as a trace.
+    pub(crate) fn of_file_or_run(context: &Context, name: &str) -> Result<Self, CliError> {
+        file_or_run(context, name, Self::required, |name, value| Self { name, value, bytes: Vec::new() })
+    }
+
     /// Reads the document as a trace: any JSON can be read.
     pub(crate) fn trace(&self) -> Trace {
         Trace::read(&self.value)
@@ -71,6 +81,30 @@ impl Document {
             let start = document.as_ref()?.place(pointer).head().start;
             Some(LineColumn { line: start.line, column: start.column })
         }
+    }
+}
+
+/// Reads a file that exists, or else the trace of the run of that name.
+///
+/// The name of an existing file means the file: a run of the same name must not be read instead. A journal file is a run.
+pub(crate) fn file_or_run<T>(
+    context: &Context,
+    name: &str,
+    read: impl Fn(&str) -> Result<T, CliError>,
+    of_run: impl FnOnce(String, Value) -> T,
+) -> Result<T, CliError> {
+    let path = Path::new(name);
+    let is_journal = path.extension().is_some_and(|ending| ending == "ndjson");
+    if name == "-" || (path.exists() && !is_journal) {
+        return read(name);
+    }
+    match exported(context, name) {
+        Ok((name, trace)) => Ok(of_run(name, trace)),
+        // Without such a run the name means a file.
+        Err(error) if matches!(error.code, Code::NoSuchRun | Code::NotAStore) && !path.exists() => {
+            read(name).map_err(|error| error.with_hint(hint::NEITHER_FILE_NOR_RUN))
+        }
+        Err(error) => Err(error),
     }
 }
 

@@ -4,7 +4,8 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
 use hence_canon::{Value, parse};
-use hence_projection::{ProjectError, RecordedRun, trace_of_measured_run};
+use hence_journal::RecordIndex;
+use hence_projection::{ProjectError, RecordedRun, trace_with_records};
 use hence_review::export::{in_toto_statement, otlp_json, prov_json};
 use hence_review::lineage::Lineage;
 use hence_review::{ContentHash, wire};
@@ -78,7 +79,7 @@ pub(super) fn run(context: &Context, args: &TraceExportArgs) -> Result<Exit, Cli
 const HEADER_BYTES_MAX: u64 = 64 * 1024;
 
 /// Reads a trace from a file; `None` when the name is that of a run or of a journal file.
-fn read_trace_file(name: &str) -> Result<Option<Value>, CliError> {
+pub(crate) fn read_trace_file(name: &str) -> Result<Option<Value>, CliError> {
     let path = Path::new(name);
     if !path.is_file() || begins_like_a_journal(path)? {
         return Ok(None);
@@ -108,18 +109,23 @@ fn begins_like_a_journal(path: &Path) -> Result<bool, CliError> {
 /// Returns the name and the trace of a run of the store or of a journal file.
 pub(crate) fn exported(context: &Context, run: &str) -> Result<(String, Value), CliError> {
     let journal = Journal::of_target(context, run)?;
+    let (trace, _) = projected(context, &journal)?;
+    Ok((journal.name, trace))
+}
+
+/// Returns the trace of a journal, and the record of each of its actions.
+pub(crate) fn projected(context: &Context, journal: &Journal) -> Result<(Value, Vec<RecordIndex>), CliError> {
     let problem = journal.required_problem()?;
-    let calls = call_history(&journal)?;
-    let times = RunTimes::of(&journal);
+    let calls = call_history(journal)?;
+    let times = RunTimes::of(journal);
     times.say(context, &journal.name);
-    let run = kind::open(&journal, &[], Purpose::Read)?;
-    let trace = kind::with_blobs(&journal, |blobs| {
+    let run = kind::open(journal, &[], Purpose::Read)?;
+    let projected = kind::with_blobs(journal, |blobs| {
         let (journal, calls) = (&*journal.bytes, calls.as_ref());
         let recorded = RecordedRun { journal, problem, blobs, links: &[], calls };
-        trace_of_measured_run(run.projection(), &recorded, &times.times)
+        trace_with_records(run.projection(), &recorded, &times.times)
     });
-    let trace = trace.map_err(|error| refused(&journal.name, error))?;
-    Ok((journal.name, trace))
+    projected.map_err(|error| refused(&journal.name, error))
 }
 
 /// Reads the call log of a run of the store; a journal file has none.

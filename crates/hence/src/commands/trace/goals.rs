@@ -153,7 +153,7 @@ impl ItemRow {
 }
 
 pub(super) fn run(context: &Context, args: &TraceGoalsArgs) -> Result<Exit, CliError> {
-    let document = Document::required(&args.file)?;
+    let document = Document::of_file_or_run(context, &args.file)?;
     let trace = document.trace();
     let stakes = if args.high_stakes { Stakes::High } else { Stakes::Normal };
     let found = resolve(&trace, &Lineage::of(&trace), stakes);

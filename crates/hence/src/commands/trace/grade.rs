@@ -95,7 +95,7 @@ pub(super) fn graded(document: &Document, trace: &Trace) -> Grade {
 }
 
 pub(super) fn run(context: &Context, args: &TraceFileArgs) -> Result<Exit, CliError> {
-    let document = Document::required(&args.file)?;
+    let document = Document::of_file_or_run(context, &args.file)?;
     let trace = document.trace();
     let grade = graded(&document, &trace);
     let policies = Compliance::recorded(&trace).map(|found| PoliciesRow {

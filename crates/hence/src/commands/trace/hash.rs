@@ -26,7 +26,7 @@ impl Text for HashReport {
 }
 
 pub(super) fn run(context: &Context, args: &TraceFileArgs) -> Result<Exit, CliError> {
-    let document = Document::required(&args.file)?;
+    let document = Document::of_file_or_run(context, &args.file)?;
     let trace = document.trace();
     let content_hash = ContentHash::of(&document.value).to_string();
     let recorded = trace.entry().text("content_hash").map(str::to_owned);

@@ -100,7 +100,7 @@ impl Text for LineageReport {
 }
 
 pub(super) fn run(context: &Context, args: &TraceLineageArgs) -> Result<Exit, CliError> {
-    let document = Document::required(&args.file)?;
+    let document = Document::of_file_or_run(context, &args.file)?;
     let trace = document.trace();
     let lineage = Lineage::of(&trace);
     let artifact = args.artifact.as_str();

@@ -22,7 +22,7 @@ impl Text for MarkdownReport {
 }
 
 pub(super) fn run(context: &Context, args: &TraceFileArgs) -> Result<Exit, CliError> {
-    let document = Document::required(&args.file)?;
+    let document = Document::of_file_or_run(context, &args.file)?;
     let trace = document.trace();
     let grade = graded(&document, &trace);
     let markdown = markdown_report(&trace, &grade, Compliance::recorded(&trace).as_ref());

@@ -112,7 +112,7 @@ pub(super) fn run(context: &Context, args: &TraceResidualsArgs) -> Result<Exit, 
         None => {}
     }
     // Without a change the file is required; the parser of arguments checks that.
-    let document = Document::required(args.file.as_deref().unwrap_or("-"))?;
+    let document = Document::of_file_or_run(context, args.file.as_deref().unwrap_or("-"))?;
     let trace = document.trace();
     let mut rows: Vec<ResidualRow> = by_severity(&trace).iter().map(ResidualRow::declared).collect();
     if !args.declared {

@@ -154,7 +154,7 @@ impl Text for ShowReport {
 }
 
 pub(super) fn run(context: &Context, args: &TraceFileArgs) -> Result<Exit, CliError> {
-    let document = Document::required(&args.file)?;
+    let document = Document::of_file_or_run(context, &args.file)?;
     let trace = document.trace();
     let found = validate(&document.value);
     context.print(&ShowReport {

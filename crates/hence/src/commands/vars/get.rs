@@ -33,7 +33,7 @@ impl Text for GetReport {
 pub(super) fn run(context: &Context, session: &mut Session<'_>, args: &GetArgs) -> Result<Exit, CliError> {
     let (value, value_type) = match (&args.at, args.peek) {
         // A skill's run counts no reads: only its steps change it.
-        (None, false) if !session.is_driven_by_a_skill() => read_counted(session, args)?,
+        (None, false) if !session.is_driven_by_steps() => read_counted(session, args)?,
         (at, _) => peek(session, args, at.as_deref().unwrap_or("now"))?,
     };
     match &value {

@@ -62,7 +62,8 @@ impl Text for TreeReport {
 pub(super) fn run(context: &Context, session: &Session<'_>, args: &StateArgs) -> Result<Exit, CliError> {
     let state = session.state(args.target.state)?;
     let run = session.id.as_str();
-    let tree = match session.is_driven_by_a_skill() {
+    let tree = match session.is_driven_by_steps() {
+        true if session.is_driven_by_blocks() => linked::solve_tree(context, run)?,
         true => linked::skill_tree(context, run)?,
         false => linked::whole_tree(context, run, session.workspace()?, state)?,
     };

@@ -7,60 +7,68 @@ use crate::skills::LinkRow;
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct VerifyReport {
     /// The run or file.
-    pub(super) target: String,
+    pub(crate) target: String,
     /// Whether no checked level and no link is broken.
-    pub(super) holds: bool,
+    pub(crate) holds: bool,
     /// The number of lines of the journal.
-    pub(super) records: u64,
+    pub(crate) records: u64,
     /// The number of records that hold, counted from the first, as far as was checked.
-    pub(super) intact: u64,
+    pub(crate) intact: u64,
     /// The head of the journal, when the chain holds.
-    pub(super) head: Option<String>,
+    pub(crate) head: Option<String>,
     /// Whether the journal is that of a complete run, when that could be judged.
-    pub(super) complete: Option<bool>,
+    pub(crate) complete: Option<bool>,
     /// The result of each level, cheapest first.
-    pub(super) levels: Vec<LevelRow>,
+    pub(crate) levels: Vec<LevelRow>,
     /// The runs it is linked to, and whether they match the links in its records.
-    pub(super) links: Vec<LinkRow>,
+    pub(crate) links: Vec<LinkRow>,
     /// The large values that its records refer to and that are missing or altered, from level spec on.
-    pub(super) blobs: Vec<BlobRow>,
+    pub(crate) blobs: Vec<BlobRow>,
+    /// The defects of files next to the journal that records do not cover: the call log, the claim of a retry.
+    pub(crate) beside: Vec<String>,
     /// The difference between the snapshot from which commands read the run and its journal, from level spec on.
-    pub(super) snapshot: Option<String>,
+    pub(crate) snapshot: Option<String>,
     /// The properties that the performed checks cannot show.
-    pub(super) not_shown: Vec<&'static str>,
+    pub(crate) not_shown: Vec<&'static str>,
 }
 
 /// The result of verifying every run of a store.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct VerifyAllReport {
     /// Whether every run holds.
-    pub(super) holds: bool,
+    pub(crate) holds: bool,
     /// The number of runs.
-    pub(super) runs: u64,
+    pub(crate) runs: u64,
     /// The number of their records.
-    pub(super) records: u64,
+    pub(crate) records: u64,
     /// The runs that do not hold.
-    pub(super) broken: Vec<BrokenRun>,
+    pub(crate) broken: Vec<BrokenRun>,
 }
 
 /// A run that does not hold.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct BrokenRun {
+pub(crate) struct BrokenRun {
     /// The run.
-    pub(super) run: String,
+    pub(crate) run: String,
     /// The verdict in one line.
-    pub(super) verdict: String,
+    pub(crate) verdict: String,
+    /// What is broken: the level or the file, and why.
+    pub(crate) findings: Vec<String>,
 }
 
 impl Text for VerifyAllReport {
     fn text(&self) -> String {
         let held = self.runs - self.broken.len() as u64;
-        let mut text = format!("{held} of {} runs hold, {} records\n", self.runs, self.records);
-        let rows: Vec<_> = self
-            .broken
-            .iter()
-            .map(|broken| [format!("  {}", escape(&broken.run)), escape(&broken.verdict)])
-            .collect();
+        let holding =
+            if self.runs == 1 { "1 run holds".to_owned() } else { format!("{} runs hold", self.runs) };
+        let mut text = format!("{held} of {holding}, {}\n", counted(self.records, "record"));
+        let mut rows = Vec::new();
+        for broken in &self.broken {
+            rows.push([format!("  {}", escape(&broken.run)), escape(&broken.verdict)]);
+            rows.extend(
+                broken.findings.iter().map(|finding| [String::new(), format!("  {}", escape(finding))]),
+            );
+        }
         text.push_str(&columns(&rows));
         text
     }
@@ -68,39 +76,39 @@ impl Text for VerifyAllReport {
 
 /// A large value that is not what a record refers to.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct BlobRow {
+pub(crate) struct BlobRow {
     /// The digest by which a record refers to it.
-    pub(super) sha256: String,
-    /// `missing` or `altered`.
-    pub(super) verdict: &'static str,
+    pub(crate) sha256: String,
+    /// `missing`, `altered` or `unreadable`.
+    pub(crate) verdict: &'static str,
 }
 
 /// The result of one level.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct LevelRow {
+pub(crate) struct LevelRow {
     /// `bytes`, `chain`, `linked`, `spec`, `replay` or `anchored`.
-    pub(super) level: &'static str,
+    pub(crate) level: &'static str,
     /// `holds`, `broken` or `not_checked`.
-    pub(super) verdict: &'static str,
+    pub(crate) verdict: &'static str,
     /// The first bad line, from 0.
-    pub(super) line: Option<u64>,
+    pub(crate) line: Option<u64>,
     /// All defects of that line.
-    pub(super) reasons: Vec<ReasonRow>,
+    pub(crate) reasons: Vec<ReasonRow>,
     /// The reasons why the level, or part of it, was not checked.
-    pub(super) unchecked: Vec<String>,
+    pub(crate) unchecked: Vec<String>,
 }
 
 /// One defect.
 #[derive(PartialEq, Eq, Serialize, JsonSchema)]
-pub(super) struct ReasonRow {
+pub(crate) struct ReasonRow {
     /// The code of the defect; it is stable.
-    pub(super) code: &'static str,
+    pub(crate) code: &'static str,
     /// The member with the defect.
-    pub(super) member: Option<&'static str>,
+    pub(crate) member: Option<&'static str>,
     /// The expected value.
-    pub(super) expected: Option<String>,
+    pub(crate) expected: Option<String>,
     /// The found value.
-    pub(super) found: Option<String>,
+    pub(crate) found: Option<String>,
 }
 
 /// The digits of a digest that are shown to people.
@@ -132,6 +140,9 @@ impl Text for VerifyReport {
         for blob in &self.blobs {
             text.push_str(&format!("blob {}: {}, and a record refers to it\n", blob.sha256, blob.verdict));
         }
+        for defect in &self.beside {
+            text.push_str(&format!("{}\n", escape(defect)));
+        }
         if let Some(snapshot) = &self.snapshot {
             text.push_str(&format!("{snapshot}\n"));
         }
@@ -156,31 +167,49 @@ impl VerifyReport {
     }
 
     /// Returns the verdict in one line.
-    pub(super) fn verdict(&self) -> String {
+    pub(crate) fn verdict(&self) -> String {
         let records = self.records;
-        match (self.holds, self.intact) {
-            (true, _) => format!("{records} records hold"),
-            (false, _) if records == 0 => "it holds no record".to_owned(),
-            (false, intact) if intact < records => format!("broken at record {intact} of {records}"),
+        let hold = if records == 1 { "1 record holds".to_owned() } else { format!("{records} records hold") };
+        let but = match (self.holds, self.intact) {
+            (true, _) => return hold,
+            (false, _) if records == 0 => return "it holds no record".to_owned(),
+            (false, intact) if intact < records => return format!("broken at record {intact} of {records}"),
             (false, intact) if self.broken("replay") => {
-                format!("it ends before record {intact}, which a replay writes")
+                return format!("it ends before record {intact}, which a replay writes");
             }
-            (false, _) if self.broken("anchored") => {
-                format!("{records} records hold, and they are not the ones the head names")
-            }
-            (false, _) if !self.blobs.is_empty() => {
-                format!("{records} records hold, and values they refer to are missing or altered")
-            }
-            (false, _) if self.snapshot.is_some() => {
-                format!("{records} records hold, and the snapshot that commands read is not theirs")
-            }
+            (false, _) if self.broken("anchored") => "they are not the ones the head names",
+            (false, _) if !self.blobs.is_empty() => "values they refer to are missing or altered",
+            (false, _) if !self.beside.is_empty() => "a file next to them is not what it should be",
+            (false, _) if self.snapshot.is_some() => "the snapshot that commands read is not theirs",
             (false, _) if self.links.iter().any(|link| link.relation == "name") => {
-                format!("{records} records hold, and they are those of another run")
+                "they are those of another run"
             }
-            (false, _) => {
-                format!("{records} records hold, and a run they are linked to is not the one they name")
+            (false, _) => "a run they are linked to is not the one they name",
+        };
+        format!("{hold}, and {but}")
+    }
+
+    /// Returns everything that is broken, one line each: levels, large values, linked runs, files next to the journal.
+    pub(crate) fn findings(&self) -> Vec<String> {
+        let mut found: Vec<String> = Vec::new();
+        let mut reasons: Option<&Vec<ReasonRow>> = None;
+        // A level that includes a broken one is broken for the same reasons.
+        for row in self.levels.iter().filter(|row| row.verdict == "broken") {
+            if reasons.replace(&row.reasons) == Some(&row.reasons) {
+                continue;
             }
+            let texts: Vec<String> = row.reasons.iter().map(ReasonRow::text).collect();
+            let record = row.line.unwrap_or_default();
+            found.push(format!("{} broken at record {record}: {}", row.level, texts.join("; ")));
         }
+        found.extend(self.blobs.iter().map(|blob| format!("blob {} is {}", blob.sha256, blob.verdict)));
+        let links = self.links.iter().filter(|link| link.verdict == "broken");
+        found.extend(links.map(|link| match link.relation {
+            "name" => format!("its journal is that of run {}", link.run),
+            relation => format!("{relation}: {}", link.detail),
+        }));
+        found.extend(self.beside.iter().cloned());
+        found
     }
 
     /// Describes the comparison with linked runs.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hence_canon::{Canonical, Digest, parse};
-use hence_engine::recorded_outcome_key;
+use hence_engine::{Engine, RunKind, recorded_outcome_key};
 use hence_journal::{Chained, Control, Fold, Head, Record, RecordCount, RecordIndex};
 use hence_state::{ProblemSpec, Profile};
 use serde_json::Value;
@@ -19,7 +19,13 @@ fn digest(value: &Value) -> Value {
 /// Makes the hashes inside a result follow from its members.
 fn rehash(record: &mut Value) {
     let Some(result) = record.get_mut("result").filter(|result| result.is_object()) else { return };
-    let input = result.pointer("/output/input").or_else(|| result.pointer("/outcome/input")).cloned();
+    // Only an outcome of a skill holds its own input; the output of another step may have a member of that name.
+    let is_outcome =
+        |result: &Value| result.pointer("/output/step_id").is_some() || result.get("outcome").is_some();
+    let input = Some(&*result).filter(|result| is_outcome(result));
+    let input = input
+        .and_then(|result| result.pointer("/output/input").or_else(|| result.pointer("/outcome/input")))
+        .cloned();
     if let Some(input) = input {
         result["input_hash"] = digest(&input);
     }
@@ -30,7 +36,10 @@ fn rehash(record: &mut Value) {
 
 /// Returns the journal of these records, sealed as far as each still is a record.
 pub(super) fn seal(records: &[Value], problem: &[u8]) -> Vec<u8> {
-    let problem = ProblemSpec::decode(&parse(problem).unwrap(), &Profile::STRICT).unwrap();
+    let problem = parse(problem).unwrap();
+    let is_reason = RunKind::of(&problem) == RunKind::Reason;
+    let profile = if is_reason { Profile::STRICT_2 } else { Profile::STRICT };
+    let problem = ProblemSpec::decode(&problem, &profile).unwrap();
     let mut journal = Vec::new();
     let mut head: Option<Head> = None;
     let mut fold: Option<Fold> = None;
@@ -38,7 +47,7 @@ pub(super) fn seal(records: &[Value], problem: &[u8]) -> Vec<u8> {
         let mut record = record.clone();
         rehash(&mut record);
         let line = canonical(&record).bytes().to_vec();
-        let (bytes, next) = match Chained::decode(&line, &Profile::STRICT) {
+        let (bytes, next) = match Chained::decode(&line, &profile) {
             Ok(Chained { record: decoded, .. }) => {
                 let before = fold.as_mut().map(|fold| fold.state_mut().digest());
                 let decoded = follow(decoded, RecordIndex::new(at as u64), &mut fold, before, &problem);
@@ -68,7 +77,16 @@ fn follow(
     }
     let (Some(fold), Some(before)) = (fold, before) else { return record };
     let key: Arc<str> = match &record {
-        Record::Step(step) => recorded_outcome_key(step),
+        Record::Step(step) => match RunKind::of(problem.canonical().value()) {
+            RunKind::Skill | RunKind::Solve => recorded_outcome_key(step),
+            RunKind::Variables => "vars".into(),
+            RunKind::Reason => {
+                let name = step.result.step();
+                let steps = Engine::new().outline(problem).unwrap_or_default();
+                let found = steps.into_iter().find(|outline| outline.name == *name);
+                found.map_or_else(|| name.clone(), |outline| outline.artifact_key)
+            }
+        },
         _ => "".into(),
     };
     // A result that the state refuses leaves it as it was, and a verification says so.

@@ -356,3 +356,23 @@ fn exit_codes_and_counts_decide_whether_tests_passed_and_words_are_marked_as_a_g
         assert_eq!(guessed, !said, "{tests}: {shown}");
     }
 }
+
+#[test]
+fn a_folder_of_policies_is_all_its_files() {
+    let world = hence_testkit::cli::World::new();
+    world
+        .write("t.json", super::BROKEN)
+        .write("rules/b.toml", super::RULES)
+        .write("rules/notes.txt", "no policy");
+    world.write("rules/a.json", r#"{"id": "other", "severity": "warning", "formula": "F(RunTests)"}"#);
+    world.write("rules/deep/c.toml", "not read");
+    let checked = world.ask(&["policy", "check", "t.json", "--policy", "rules", "--json"]);
+    let text = checked.json().to_string();
+    assert!(text.contains("\"other\"") && text.contains("\"tests-first\""), "{text}");
+    assert_eq!(checked.code, 1);
+    // A file in it that is no policy is named, and an empty folder is not a pass.
+    world.write("rules/broken.yaml", "id: [");
+    assert!(world.refused(&["policy", "check", "t.json", "--policy", "rules"]).contains("broken.yaml"));
+    world.write("none/notes.txt", "x");
+    assert!(world.refused(&["policy", "check", "t.json", "--policy", "none"]).contains("found none"));
+}

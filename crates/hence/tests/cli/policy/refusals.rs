@@ -60,7 +60,7 @@ fn policies_that_cannot_be_loaded_are_refused_with_their_place() {
     ");
     assert_snapshot!(world.refused(&["policy", "check", "kept.yaml", "--policy", "enginering"]), @r"
     --- stderr
-    error[E0401]: cannot open enginering: it does not exist
+    error[E0401]: cannot open enginering: it does not exist; did you mean `engineering`?
     hint: name a file, or one of the built-in packs: engineering, reasoning, data-flow, oversight, budgets, records; `hence explain E0401` says more
     [exit 2]
     ");

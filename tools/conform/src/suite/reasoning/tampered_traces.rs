@@ -14,6 +14,15 @@ use crate::data::{DataError, ndjson, text};
 use crate::report::Report;
 
 pub(super) fn run(dir: &Path, report: &mut Report) -> Result<(), DataError> {
+    each(dir, report, check)
+}
+
+/// Gives each case with its base to `check`, and counts the outcome.
+pub(super) fn each(
+    dir: &Path,
+    report: &mut Report,
+    mut check: impl FnMut(&Value, &Value) -> Result<(), String>,
+) -> Result<(), DataError> {
     let mut bases = BTreeMap::new();
     for case in ndjson(&dir.join("executions.ndjson"))? {
         bases.insert(text(&case, "/id")?.to_owned(), case);
@@ -26,8 +35,14 @@ pub(super) fn run(dir: &Path, report: &mut Report) -> Result<(), DataError> {
     Ok(())
 }
 
+/// Returns the bytes of a case's journal.
+pub(super) fn journal(case: &Value) -> Result<Vec<u8>, String> {
+    let encoded = case.get("trace_b64").and_then(Value::as_str).ok_or("no trace")?;
+    base64::engine::general_purpose::STANDARD.decode(encoded).map_err(|error| error.to_string())
+}
+
 /// Returns the problem that is trusted: the base's, unless the case brings its own.
-fn trusted_problem(case: &Value, base: &Value) -> Result<Lenient, String> {
+pub(super) fn trusted_problem(case: &Value, base: &Value) -> Result<Lenient, String> {
     let parse = |json: &str| parse_lenient(json.as_bytes()).map_err(|error| error.to_string());
     if let Some(own) = case.get("verify_against_spec").and_then(Value::as_str) {
         return parse(own);
@@ -37,16 +52,14 @@ fn trusted_problem(case: &Value, base: &Value) -> Result<Lenient, String> {
     Ok(hence_engine::without_defects(problem))
 }
 
-fn anchor(base: &Value) -> Option<Head> {
+pub(super) fn anchor(base: &Value) -> Option<Head> {
     let expect = base.get("expect")?;
     let (hash, records) = (expect.get("head_hash")?.as_str()?, expect.get("records")?.as_u64()?);
     format!("{hash}:{records}").parse().ok()
 }
 
 fn check(case: &Value, base: &Value) -> Result<(), String> {
-    let encoded = case.get("trace_b64").and_then(Value::as_str).ok_or("no trace")?;
-    let journal =
-        base64::engine::general_purpose::STANDARD.decode(encoded).map_err(|error| error.to_string())?;
+    let journal = journal(case)?;
     let problem = trusted_problem(case, base)?;
     let evidence = Evidence {
         // The data calls a cut journal different where it ends; `hence verify` calls it unfinished.

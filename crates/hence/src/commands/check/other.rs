@@ -1,0 +1,118 @@
+//! `hence check` of a capabilities file and of a file of policies.
+
+use std::path::Path;
+
+use hence_canon::{JsonPointer, Value};
+use hence_capabilities::registry::SourceProblem;
+use hence_policy::policy::Policy;
+
+use super::{CheckReport, FindingRow, row_at};
+use crate::args::skill::CheckArgs;
+use crate::commands::policies_named;
+use crate::input;
+use crate::prelude::*;
+use crate::skills::{self, SkillDocument};
+
+/// The kinds of documents other than skills and problems.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Other {
+    Capabilities,
+    Policies,
+}
+
+/// Returns what a document is meant to be, if it is neither a skill nor a problem.
+pub(super) fn kind_of(name: &str, bytes: &[u8]) -> Option<Other> {
+    if Path::new(name).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml")) {
+        return Some(Other::Policies);
+    }
+    let value = hence_yaml::parse_value(bytes).ok()?;
+    let has = |value: &Value, key: &str| value.get(key).is_some();
+    let is_policy = |value: &Value| has(value, "formula");
+    match &value {
+        _ if has(&value, "steps") => None,
+        _ if value.get("capabilities").is_some_and(|found| found.as_object().is_some()) => {
+            Some(Other::Capabilities)
+        }
+        _ if is_policy(&value) || has(&value, "policies") || has(&value, "policy") => Some(Other::Policies),
+        Value::Array(items) if items.iter().any(is_policy) => Some(Other::Policies),
+        _ => None,
+    }
+}
+
+pub(super) fn run(context: &Context, args: &CheckArgs, bytes: &[u8], kind: Other) -> Result<Exit, CliError> {
+    if !args.nested.skill.is_empty() || !args.capabilities.capabilities.is_empty() {
+        let message = "--skill and --capabilities are for skills and problems, and this is neither";
+        return Err(CliError::new(Code::Refused, message).with_hint(hint::LEAVE_IT_OUT));
+    }
+    let (file, findings) = match kind {
+        Other::Capabilities => of_capabilities(&args.document, bytes)?,
+        Other::Policies => of_policies(&args.document, bytes)?,
+    };
+    let errors = findings.iter().filter(|finding| finding.severity == "error").count();
+    let warnings = findings.len() - errors;
+    context.print(&CheckReport { file, runs: errors == 0, errors, warnings, findings })?;
+    Ok(if errors == 0 { Exit::Yes } else { Exit::No })
+}
+
+fn of_capabilities(name: &str, bytes: &[u8]) -> Result<(String, Vec<FindingRow>), CliError> {
+    let document = read(name, bytes)?;
+    let problems = skills::problems_of_file(name, document.document.value())?;
+    let row = |SourceProblem { problem, .. }: SourceProblem| {
+        let span = document.document.place(&problem.pointer).head();
+        let finding = ("error", "capabilities".to_owned(), problem.message.clone());
+        row_at(&document, &problem.pointer, span, finding)
+    };
+    let mut rows: Vec<FindingRow> = problems.into_iter().map(row).collect();
+    rows.sort_by_key(|row| (row.line, row.column));
+    Ok((document.name, rows))
+}
+
+fn of_policies(name: &str, bytes: &[u8]) -> Result<(String, Vec<FindingRow>), CliError> {
+    let set = policies_named(&[name.to_owned()])?;
+    // A file in TOML has no places; its findings name the policy.
+    let document = read(name, bytes).ok();
+    let shown = input::shown_name(name).to_owned();
+    let mut rows = Vec::new();
+    for (index, policy) in set.policies().iter().enumerate() {
+        for finding in policy.lint() {
+            let severity = finding.severity().as_str();
+            let message = format!("{}: {finding}", policy.id());
+            let found = (severity, "policy".to_owned(), message);
+            rows.push(match &document {
+                Some(document) => {
+                    let pointer = place_of(document.document.value(), policy, index);
+                    row_at(document, &pointer, document.document.place(&pointer).head(), found)
+                }
+                None => without_place(&String::from_utf8_lossy(bytes), policy, found),
+            });
+        }
+    }
+    rows.sort_by_key(|row| (row.line, row.column));
+    Ok((shown, rows))
+}
+
+/// Returns the place of a policy in a document: in its list of policies, or the whole document.
+fn place_of(document: &Value, policy: &Policy, index: usize) -> JsonPointer {
+    let root = JsonPointer::root();
+    let candidates = ["policies", "policy"].map(|key| root.child(key).child(index));
+    let is_there =
+        |pointer: &JsonPointer| document.pointer(pointer).and_then(Value::as_object) == Some(policy.source());
+    candidates.into_iter().chain([root.child(index)]).find(is_there).unwrap_or(root)
+}
+
+/// Returns a finding in a text whose places are not known, at the first line that names the policy.
+fn without_place(text: &str, policy: &Policy, found: (&'static str, String, String)) -> FindingRow {
+    let (severity, rule, message) = found;
+    let named = text.lines().enumerate().find(|(_, line)| line.contains(policy.id().as_str()));
+    let (line, source) = named.map_or((1, ""), |(line, source)| (line + 1, source));
+    let (column, width) = (1, source.trim_end().chars().count());
+    let pointer = String::new();
+    FindingRow { severity, rule, message, pointer, line, column, width, source: source.to_owned() }
+}
+
+fn read(name: &str, bytes: &[u8]) -> Result<SkillDocument, CliError> {
+    let shown = input::shown_name(name).to_owned();
+    let document = hence_yaml::parse(bytes).map_err(|error| CliError::at(Code::NotJson, &shown, error))?;
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    Ok(SkillDocument { name: shown, text, document, findings: Vec::new() })
+}

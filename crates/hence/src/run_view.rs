@@ -1,0 +1,181 @@
+//! The view of a run that lists show: its status, its times and the runs it is linked to.
+//!
+//! The index of the store caches it, so that a list reads only the runs that have changed since the last one. A status says
+//! nothing about questions and calls in progress: they are in the call log, which changes without the journal.
+
+use hence_canon::{Object, Value};
+use hence_engine::{Engine, RunKind};
+use hence_journal::{Chained, Control, LoopAction, Record};
+use hence_state::{Profile, StepStatus};
+use hence_store::{Condition, FileStore, RunSummary, RunView, Store as _};
+
+use crate::bundle::referenced_blobs;
+use crate::journal_end::last_change;
+use crate::measured;
+use crate::sink::StoreBlobs;
+use crate::skills::{self, LinkedTo};
+use crate::standing::{self, PARTIAL};
+use crate::target;
+use crate::time_log::TIMES;
+
+/// The status of a run that has not ended.
+pub(crate) const UNFINISHED: &str = "unfinished";
+
+/// Every status that a journal alone gives.
+const STATUSES: [&str; 7] = ["blocked", "completed", "damaged", "failed", "interactive", PARTIAL, UNFINISHED];
+
+/// The version of the cached form. Another one is computed again.
+const VERSION: u64 = 2;
+
+/// The text of a journal with a large value.
+const BLOB_MARK: &str = "\"$blob\"";
+
+/// The view of a run that lists show.
+pub(crate) struct RunRowView {
+    /// One of [`STATUSES`].
+    pub(crate) status: &'static str,
+    /// The time its problem states as its creation.
+    pub(crate) created_at: Option<String>,
+    /// The measured time of its creation.
+    pub(crate) measured_at: Option<String>,
+    /// The skill that its problem pins.
+    pub(crate) skill: Option<String>,
+    /// The runs that its problem names.
+    pub(crate) links: LinkedTo,
+    /// The run that retries it.
+    pub(crate) retry: Option<String>,
+    /// Whether everything that the status depends on could be read.
+    is_certain: bool,
+}
+
+impl RunView for RunRowView {
+    const ATTACHMENTS: &'static [&'static str] = &[target::PROBLEM, skills::RETRY, TIMES];
+
+    fn compute(store: &FileStore, summary: &RunSummary) -> Self {
+        let header = decoded_header(summary);
+        let created_at = header.as_ref().and_then(|(chained, _)| match &chained.record {
+            Record::Header(header) => Some(header.created_at.to_string()),
+            _ => None,
+        });
+        let status = status_with(store, summary, header.map(|(_, profile)| profile));
+        Self {
+            status,
+            created_at,
+            measured_at: measured::created_at(store, summary),
+            skill: skill_of(store, summary),
+            links: skills::links(store, &summary.run),
+            retry: skills::claimed_retry(store, &summary.run).map(|run| run.as_str().to_owned()),
+            is_certain: status != "completed" || has_every_value(store, summary),
+        }
+    }
+
+    fn encode(&self) -> Option<Value> {
+        let text = |text: &Option<String>| Value::from(text.clone());
+        let value = Object::from_iter([
+            ("created_at", text(&self.created_at)),
+            ("measured_at", text(&self.measured_at)),
+            ("origin", text(&self.links.origin)),
+            ("parent", text(&self.links.parent)),
+            ("retries", text(&self.links.retries)),
+            ("retry", text(&self.retry)),
+            ("skill", text(&self.skill)),
+            ("status", Value::from(self.status)),
+            ("version", Value::from(VERSION)),
+        ]);
+        self.is_certain.then(|| value.into())
+    }
+
+    fn decode(value: &Value) -> Option<Self> {
+        if value.get("version")?.as_u64()? != VERSION {
+            return None;
+        }
+        let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+        let status = value.get("status")?.as_str()?;
+        Some(Self {
+            status: STATUSES.into_iter().find(|known| *known == status)?,
+            created_at: text("created_at"),
+            measured_at: text("measured_at"),
+            skill: text("skill"),
+            links: LinkedTo { parent: text("parent"), origin: text("origin"), retries: text("retries") },
+            retry: text("retry"),
+            is_certain: true,
+        })
+    }
+}
+
+impl RunRowView {
+    /// Returns when the run was created: measured, or else as its problem states.
+    pub(crate) fn created(&self) -> Option<&str> {
+        self.measured_at.as_deref().or(self.created_at.as_deref())
+    }
+}
+
+/// Returns the id of the skill that the problem of a run pins.
+fn skill_of(store: &FileStore, summary: &RunSummary) -> Option<String> {
+    let problem = store.attachment(&summary.run, &target::problem_name()).ok()?;
+    let problem = hence_canon::parse_lenient(&problem).ok()?.value;
+    if RunKind::of(&problem) != RunKind::Skill {
+        return None;
+    }
+    Some(problem.get("settings")?.get("skill")?.get("id")?.as_str()?.to_owned())
+}
+
+/// Returns the status of a run, from its last record.
+pub(crate) fn status_of(store: &FileStore, summary: &RunSummary) -> &'static str {
+    status_with(store, summary, decoded_header(summary).map(|(_, profile)| profile))
+}
+
+fn decoded_header(summary: &RunSummary) -> Option<(Chained, Profile)> {
+    Chained::decode_header(summary.header.as_deref()?.as_bytes()).ok()
+}
+
+/// Returns whether the store has every large value of a run: a step whose outcome is in a missing one may have failed.
+fn has_every_value(store: &FileStore, summary: &RunSummary) -> bool {
+    let Ok(journal) = store.journal_bytes(&summary.run) else { return false };
+    let has_values = str::from_utf8(&journal).map_or(true, |text| text.contains(BLOB_MARK));
+    !has_values
+        || referenced_blobs(&journal, &StoreBlobs(store))
+            .iter()
+            .all(|digest| store.has_blob(digest).unwrap_or(false))
+}
+
+fn status_with(store: &FileStore, summary: &RunSummary, profile: Option<Profile>) -> &'static str {
+    if matches!(summary.condition, Condition::Damaged(_)) {
+        return "damaged";
+    }
+    match last_change(store, summary, profile).map(|chained| chained.record) {
+        Some(Record::Control(Control::Complete { .. })) => {
+            if standing::failures(store, &summary.run).is_empty() { "completed" } else { PARTIAL }
+        }
+        Some(Record::Control(Control::Loop(control)))
+            if control.action == LoopAction::MaxIterationsReached =>
+        {
+            "failed"
+        }
+        Some(Record::Step(step)) if step.result.outcome().is_blocked() => "blocked",
+        Some(Record::Step(step)) if step.result.outcome().status() == StepStatus::Failed => "failed",
+        // Only the program of the run knows what the step means for the run.
+        Some(Record::Step(step)) => after_step(store, summary, profile, step.result.step()),
+        Some(_) => UNFINISHED,
+        None => "damaged",
+    }
+}
+
+fn after_step(store: &FileStore, summary: &RunSummary, profile: Option<Profile>, step: &str) -> &'static str {
+    let problem = store.attachment(&summary.run, &target::problem_name()).ok();
+    let Some(problem) = problem.and_then(|bytes| hence_canon::parse_lenient(&bytes).ok()) else {
+        return UNFINISHED;
+    };
+    if RunKind::of(&problem.value) == RunKind::Variables {
+        return "interactive";
+    }
+    // The compat profile records no completion: a run ends with the last step of its policy.
+    if !has_completion(profile) && Engine::new().is_last_step(&problem.value, step) {
+        return "completed";
+    }
+    UNFINISHED
+}
+
+fn has_completion(profile: Option<Profile>) -> bool {
+    profile.is_some_and(|profile| profile.completion == hence_state::CompletionRule::Recorded)
+}

@@ -1,0 +1,26 @@
+//! The world of `hence solve`: contexts on disk, the Python worker, language models, child runs in the store.
+
+mod arguments;
+mod contexts;
+mod host;
+#[cfg(feature = "models")]
+mod models;
+#[cfg(not(feature = "models"))]
+#[path = "no_models.rs"]
+mod models;
+mod tools;
+
+pub(crate) use arguments::{NewSolve, new_spec};
+pub(crate) use host::{CONCURRENCY_DEFAULT, HostParts, SolveHost};
+pub(crate) use models::{ModelSet, pin_like};
+pub(crate) use tools::SolveTools;
+
+use hence_store::AttachmentName;
+
+/// The attachment that holds the system prompt.
+pub(crate) const SYSTEM: &str = "system.md";
+
+/// Returns the name of the attachment.
+pub(crate) fn system_name() -> AttachmentName {
+    AttachmentName::new(SYSTEM).expect("the name is plain")
+}

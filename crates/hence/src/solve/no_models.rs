@@ -1,0 +1,45 @@
+//! A build without language models: nothing can be asked, and every attempt says so.
+
+use hence_canon::Object;
+use hence_solve::{ModelPin, NoReply, Request, Spec};
+
+use crate::prelude::{CliError, Code};
+
+/// The reason.
+const ABSENT: &str = "this build has no language models";
+
+/// The models of a run: none.
+pub(crate) struct ModelSet;
+
+/// A reply, which never comes.
+pub(super) struct NoChat {
+    pub(super) text: String,
+    pub(super) finish_reason: Option<String>,
+    pub(super) meta: Object,
+}
+
+fn absent() -> CliError {
+    CliError::new(Code::Model, ABSENT)
+}
+
+pub(super) fn pin(_: &str, _: &Object, _: Option<&Object>) -> Result<ModelPin, CliError> {
+    Err(absent())
+}
+
+pub(crate) fn pin_like(_: &str, _: &ModelPin) -> Result<ModelPin, CliError> {
+    Err(absent())
+}
+
+pub(super) fn require_keys(_: &Spec) -> Result<(), CliError> {
+    Err(absent())
+}
+
+impl ModelSet {
+    pub(crate) fn open(_: &Spec) -> Result<Self, CliError> {
+        Err(absent())
+    }
+
+    pub(super) fn ask(&self, _: &ModelPin, _: &Request, _: &str) -> Result<NoChat, NoReply> {
+        Err(NoReply::Unavailable(ABSENT.to_owned()))
+    }
+}

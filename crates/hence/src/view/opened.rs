@@ -1,0 +1,218 @@
+//! A run that a request is about, and what is remembered between requests.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::UNIX_EPOCH;
+
+use hence_engine::RunKind;
+use hence_state::Profile;
+use hence_store::{Condition, FileStore, RunId, RunSummary, Store as _, StoreError};
+
+use super::Views;
+use super::index::LineIndex;
+use super::projected::Projected;
+use super::verdict::VerdictReport;
+use crate::prelude::*;
+use crate::skills;
+use crate::target::{self, Journal};
+use crate::time_log;
+
+/// The runs of which something is remembered. Each may hold a trace in memory.
+const RUNS_MAX: usize = 6;
+
+/// The largest journal that is read whole for one response. Views in windows have no limit.
+pub(super) const WHOLE_JOURNAL_BYTES_MAX: u64 = 512 * 1024 * 1024;
+
+/// The sizes and times of the files of a run: when none of them changes, nothing that was made of them does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub(super) struct Stamp([(u64, u64); 3]);
+
+impl Stamp {
+    /// Looks at the files of a run.
+    pub(super) fn of(store: &FileStore, run: &RunId) -> Self {
+        let journal = store.journal_path(run);
+        let next_to = |name: &str| file_stamp(&journal.with_file_name(name));
+        Self([file_stamp(&journal), next_to(skills::calls_name().as_str()), next_to(time_log::TIMES)])
+    }
+
+    /// Returns the stamp with that of another file in place of the time log's.
+    pub(super) fn with_file(self, path: &Path) -> Self {
+        let Self([journal, calls, _]) = self;
+        Self([journal, calls, file_stamp(path)])
+    }
+
+    /// Returns a number that differs when the stamp does.
+    pub(super) fn number(self) -> u64 {
+        use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        // The largest number is the one of a topic that is gone.
+        hasher.finish() >> 1
+    }
+}
+
+/// Returns size and time of a file; nothing for one that is not there.
+fn file_stamp(path: &Path) -> (u64, u64) {
+    let Ok(found) = std::fs::metadata(path) else { return (0, 0) };
+    let modified = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let nanoseconds = modified.map(|since| since.as_nanos()).unwrap_or_default();
+    (found.len(), u64::try_from(nanoseconds).unwrap_or(u64::MAX))
+}
+
+/// Something that was made of a run, and the stamp of its files at that time.
+pub(super) struct Remembered<T>(Mutex<Option<(Stamp, Arc<T>)>>);
+
+impl<T> Default for Remembered<T> {
+    fn default() -> Self {
+        Self(Mutex::new(None))
+    }
+}
+
+impl<T> Remembered<T> {
+    /// Returns it, made again if the run has changed. Requests for the same wait for one that makes it.
+    pub(super) fn get(
+        &self,
+        stamp: Stamp,
+        make: impl FnOnce() -> Result<T, CliError>,
+    ) -> Result<Arc<T>, CliError> {
+        let mut slot = lock(&self.0);
+        if let Some((known, thing)) = &*slot
+            && *known == stamp
+        {
+            return Ok(thing.clone());
+        }
+        let made = Arc::new(make()?);
+        *slot = Some((stamp, made.clone()));
+        Ok(made)
+    }
+}
+
+/// Takes a lock. What a panic left behind is made again or compared with the run, so it does no harm.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What is remembered of one run.
+#[derive(Default)]
+pub(super) struct Memory {
+    index: Mutex<(Stamp, LineIndex)>,
+    pub(super) projected: Remembered<Projected>,
+    pub(super) verdict: Remembered<VerdictReport>,
+    pub(super) replayed: Remembered<VerdictReport>,
+}
+
+/// The memories of the runs that were asked for last.
+#[derive(Default)]
+pub(super) struct Memories(Mutex<VecDeque<(RunId, Arc<Memory>)>>);
+
+impl Memories {
+    fn of(&self, run: &RunId) -> Arc<Memory> {
+        let mut all = lock(&self.0);
+        let found = all.iter().position(|(known, _)| known == run).and_then(|place| all.remove(place));
+        let (run, memory) = found.unwrap_or_else(|| (run.clone(), Arc::default()));
+        all.push_back((run, memory.clone()));
+        while all.len() > RUNS_MAX {
+            all.pop_front();
+        }
+        memory
+    }
+}
+
+/// A run that a request is about.
+pub(super) struct Opened {
+    pub(super) id: RunId,
+    pub(super) store: FileStore,
+    pub(super) summary: RunSummary,
+    pub(super) stamp: Stamp,
+    pub(super) memory: Arc<Memory>,
+    /// The header and the problem.
+    pub(super) start: Journal,
+}
+
+impl Opened {
+    /// Finds a run by its id or a prefix of it.
+    pub(super) fn find(views: &Views, name: &str) -> Result<Self, CliError> {
+        let store = views.context.store()?;
+        // A whole id is found without a list of all runs.
+        let exact = RunId::new(name).ok().map(|id| (store.summary(&id), id));
+        let (summary, id) = match exact {
+            Some((Ok(summary), id)) => (summary, id),
+            Some((Err(StoreError::NoSuchRun { .. }), _)) | None => {
+                let id = target::find_run(&store, name)?;
+                (store.summary(&id)?, id)
+            }
+            Some((Err(error), _)) => return Err(error.into()),
+        };
+        let stamp = Stamp::of(&store, &id);
+        let memory = views.memories.of(&id);
+        // A problem that cannot be read is reported by what needs it.
+        let start = match Journal::start_of_run(&store, &id) {
+            Ok(start) => start,
+            Err(_) => Journal::of_bytes(id.as_str(), Vec::new()),
+        };
+        Ok(Self { id, store, summary, stamp, memory, start })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.id.as_str()
+    }
+
+    pub(super) fn kind(&self) -> RunKind {
+        self.start.kind
+    }
+
+    pub(super) fn profile(&self) -> Profile {
+        self.start.profile()
+    }
+
+    /// Returns the head as responses name it.
+    pub(super) fn head(&self) -> Option<String> {
+        self.summary.head().map(|head| head.to_string())
+    }
+
+    /// Returns the bytes of an append that was never finished.
+    pub(super) fn torn_bytes(&self) -> u64 {
+        match self.summary.condition {
+            Condition::Torn { bytes, .. } => bytes,
+            Condition::Whole { .. } | Condition::Damaged(_) => 0,
+        }
+    }
+
+    /// Runs something with the places of the journal's lines.
+    pub(super) fn with_index<T>(
+        &self,
+        with: impl FnOnce(&LineIndex) -> Result<T, CliError>,
+    ) -> Result<T, CliError> {
+        let mut known = lock(&self.memory.index);
+        let (stamp, index) = &mut *known;
+        if *stamp != self.stamp {
+            // A journal that changed without growing was not appended to.
+            if index.size() >= self.summary.journal_bytes {
+                *index = LineIndex::default();
+            }
+            index.update(&self.store, &self.id)?;
+            *stamp = self.stamp;
+        }
+        with(index)
+    }
+
+    /// Reads the whole journal with its documents.
+    pub(super) fn whole(&self) -> Result<Journal, CliError> {
+        self.refuse_large()?;
+        Journal::of_stored(self.store.reopened()?, &self.id)
+    }
+
+    /// Refuses a view that needs the whole of a journal that is too large for it.
+    pub(super) fn refuse_large(&self) -> Result<(), CliError> {
+        let bytes = self.summary.journal_bytes;
+        if bytes <= WHOLE_JOURNAL_BYTES_MAX {
+            return Ok(());
+        }
+        let message = format!(
+            "run {}: its journal has {bytes} bytes, and this view reads journals up to {WHOLE_JOURNAL_BYTES_MAX}",
+            self.id
+        );
+        Err(CliError::new(Code::Busy, message).with_hint(hint::WINDOWS_ONLY))
+    }
+}

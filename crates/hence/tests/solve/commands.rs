@@ -1,0 +1,147 @@
+//! Every command that works on runs works on runs of `hence solve`.
+
+use serde_json::json;
+
+use crate::scripted::{arguments, json, model, server, world};
+
+const TURNS: &[&str] = &[
+    "First a look.\n```repl\nlines = context.split('\\n')\nprint(len(lines))\n```",
+    "```repl\nfound = slice(6, 11)\nsaid = llm_query('Say it: ' + found)\nchild = rlm_query('CHILD', context='abc')\n```",
+    "```repl\nFinal = said + child\n```",
+];
+
+fn sub(prompt: &str) -> String {
+    format!("<{}>", prompt.trim_start_matches("Say it: "))
+}
+
+#[test]
+fn a_run_is_listed_shown_verified_replayed_traced_and_forked() {
+    use hence_testkit::model_server::{ModelServer, Said};
+    let Some(world) = world() else { return };
+    let server = ModelServer::answering(|asked| match crate::scripted::turn(asked) {
+        None => Said::Text(sub(asked.last())),
+        Some(_) if asked.first().starts_with("Question: CHILD") => {
+            Said::Text("```repl\nFinal = context.upper()\n```".to_owned())
+        }
+        Some(turn) if asked.model == "other" && turn == 3 => {
+            Said::Text("```repl\nFinal = 'other'\n```".to_owned())
+        }
+        Some(turn) => Said::Text(TURNS[turn - 1].to_owned()),
+    });
+    world.write("c.txt", "hello world\nbye\n");
+    let model = model(&server);
+    let report = json(&world, &arguments("What is said?", &["c.txt"], &model));
+    assert_eq!(
+        (&report["answer"], &report["turns"], &report["sub_calls"]),
+        (&json!("<world>ABC"), &json!(3), &json!(2))
+    );
+    assert_eq!(
+        report["citations"],
+        json!([{"context": "context_0", "path": "c.txt", "item": null, "start": 6, "end": 11}])
+    );
+    let asked = server.count();
+    // The same command again is the same run.
+    assert_eq!(json(&world, &arguments("What is said?", &["c.txt"], &model))["start"], "already_ended");
+    for words in [
+        &["log", "r"][..],
+        &["show", "r", "1"],
+        &["state", "r"],
+        &["vars", "list", "r"],
+        &["vars", "tree", "r"],
+        &["vars", "history", "r"],
+        &["blame", "r", "vars/Final#1"],
+        &["why", "r"],
+        &["runs"],
+        &["stats", "r"],
+        &["verify", "r"],
+        &["replay", "r"],
+        &["task", "r"],
+        &["task", "r", "--document", "trajectory"],
+        &["task", "r", "--document", "cost"],
+        &["export", "r", "bundle"],
+        &["doctor"],
+    ] {
+        let answer = world.ask(words);
+        assert_eq!(answer.code, 0, "{words:?}: {}{}", String::from_utf8_lossy(&answer.stdout), answer.stderr);
+    }
+    let trace = world.ask(&["trace", "export", "r", "--out", "t.json"]);
+    assert_eq!(trace.code, 0, "{}", trace.stderr);
+    assert_eq!(world.ask(&["trace", "validate", "t.json"]).code, 0);
+    assert_eq!(json(&world, &["vars", "get", "r", "said"])["value"], "<world>");
+    let tree = String::from_utf8(world.ask(&["vars", "tree", "r"]).stdout).unwrap();
+    assert!(tree.contains("r/"), "{tree}");
+    assert_eq!(server.count(), asked, "no command asks a model");
+    // Another model continues from a turn.
+    let other = server.model(hence_testkit::providers::Voice::Anthropic, "other");
+    let forked = json(&world, &["fork", "r", "--from", "3", "--model", &other, "--run-id", "f"]);
+    assert_eq!(forked["answer"], "other", "{forked}");
+    assert_eq!(server.count(), asked + 1, "shared turns are not asked again");
+    assert_eq!(world.ask(&["verify", "f"]).code, 0, "{}", world.cli(&["verify", "f"]));
+}
+
+#[test]
+fn a_run_that_stopped_is_named_rolled_back_and_continued() {
+    use hence_testkit::model_server::{ModelServer, Said};
+    let Some(world) = world() else { return };
+    let server = ModelServer::answering(|asked| match crate::scripted::turn(asked) {
+        Some(1) => Said::Text("```repl\na = 1\n```".to_owned()),
+        Some(2) => Said::Text("```repl\na = 2\n```".to_owned()),
+        _ if asked.number < 5 => Said::Error("401 Unauthorized", "no".to_owned()),
+        _ => Said::Text("```repl\nFinal = a\n```".to_owned()),
+    });
+    world.write("c.txt", "text");
+    let model = model(&server);
+    let stopped = world.ask(&arguments("q", &["c.txt"], &model));
+    assert_eq!(stopped.code, 5, "{}", stopped.stderr);
+    assert!(stopped.stderr.contains("E0343"), "{}", stopped.stderr);
+    assert_eq!(world.ask(&["checkpoint", "r", "here", "--at", "2"]).code, 0, "{}", world.cli(&["log", "r"]));
+    let back = world.ask(&["rollback", "r", "here"]);
+    assert_eq!(back.code, 0, "{}", back.stderr);
+    let mut last = world.ask(&["resume", "r", "--json"]);
+    for _ in 0..5 {
+        if last.code == 0 {
+            break;
+        }
+        last = world.ask(&["resume", "r", "--json"]);
+    }
+    let report: serde_json::Value = serde_json::from_slice(&last.stdout).unwrap();
+    assert_eq!(report["answer"], 2, "{}", last.stderr);
+    assert_eq!(world.ask(&["verify", "r"]).code, 0, "{}", world.cli(&["verify", "r"]));
+    assert_eq!(world.ask(&["replay", "r"]).code, 0, "{}", world.cli(&["replay", "r"]));
+}
+
+#[test]
+fn prices_and_limits_of_money_are_exact() {
+    let Some(world) = world() else { return };
+    let server = server(&["```repl\nFinal = llm_query('x')\n```"], |_| "y".to_owned());
+    world.write("c.txt", "text");
+    let model = model(&server);
+    let priced =
+        [&arguments("q", &["c.txt"], &model)[..], &["--price", "USD:2.50:10", "--max-cost", "1USD"]].concat();
+    let report = json(&world, &priced);
+    // 20 tokens sent; one received for each byte of both replies.
+    let received = "```repl\nFinal = llm_query('x')\n```".len() as u64 + 1;
+    let expected = 20 * 25 + received * 100;
+    assert_eq!(report["usage"]["cost"][0]["amount"], format!("0.{expected:0>7}").trim_end_matches('0'));
+    let poor = [
+        "solve",
+        "q",
+        "--model",
+        &model,
+        "--context",
+        "c.txt",
+        "--price",
+        "USD:2.50:10",
+        "--max-cost",
+        "0.0001USD",
+        "--run-id",
+        "poor",
+    ];
+    let answer = world.ask(&poor);
+    assert_eq!(answer.code, 1, "{}", answer.stderr);
+    assert!(
+        String::from_utf8_lossy(&answer.stdout).contains("cost"),
+        "{}",
+        String::from_utf8_lossy(&answer.stdout)
+    );
+}
