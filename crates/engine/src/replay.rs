@@ -33,9 +33,9 @@ pub enum RecordedSteps {
 pub struct Replay {
     /// The first line at which the bytes differ; `None` when they are equal.
     pub difference: Option<Difference>,
-    /// How many steps were executed again.
+    /// The number of steps that were executed again.
     pub executed: u64,
-    /// How many results were read from the journal.
+    /// The number of results that were read from the journal.
     pub read: u64,
     /// The parts that were read from the journal because nothing else contains them, with the steps they belong to.
     pub believed: Vec<String>,

@@ -43,7 +43,7 @@ pub(crate) struct ErrorReport<'a> {
 struct ErrorBody<'a> {
     /// The code, which `hence explain` explains.
     code: &'a str,
-    /// What happened, where, what was expected and found.
+    /// The event, its place, what was expected and what was found.
     message: &'a str,
     /// The single findings, if there are several.
     findings: &'a [String],

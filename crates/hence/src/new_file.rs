@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::prelude::*;
 
-/// What becomes of an existing file.
+/// The treatment of an existing file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Existing {
     Refuse,

@@ -23,7 +23,7 @@ fn model(url: &str, voice: Voice, more: &str) -> Model {
     Model::read(parse(settings.as_bytes()).unwrap().as_object().unwrap()).unwrap()
 }
 
-/// What a test asks, unless it asks otherwise.
+/// The question of a test, unless it asks another.
 struct Asked {
     input: &'static str,
     schema: Option<&'static str>,

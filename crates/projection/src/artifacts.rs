@@ -82,7 +82,7 @@ pub(crate) struct NewArtifact {
     pub(crate) metadata: Object,
 }
 
-/// How a new artifact relates to the one before it under its key.
+/// The relation of a new artifact to the one before it under its key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Succession {
     /// It replaces the one before.

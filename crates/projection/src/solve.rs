@@ -35,7 +35,7 @@ pub(crate) struct SolveView {
     failed: Option<String>,
 }
 
-/// What a view remembers of a record.
+/// The parts of a record that a view remembers.
 #[derive(Clone, Debug)]
 pub(crate) enum SolveFact {
     /// A turn began.

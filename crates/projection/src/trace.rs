@@ -213,7 +213,7 @@ pub struct RunLink {
     pub note: Option<Arc<str>>,
 }
 
-/// How a run relates to another.
+/// The relation of a run to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RunRelation {
     /// It shares the other's records up to a step and then continues on its own.

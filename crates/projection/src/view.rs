@@ -37,7 +37,7 @@ impl Context<'_> {
     }
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Ending {
     Completed,

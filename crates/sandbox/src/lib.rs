@@ -88,7 +88,7 @@ impl Default for Limits {
     }
 }
 
-/// What a block did: it ended, or asks for something.
+/// The result of driving a block: it ended, or asks for something.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Event {
     /// The block calls a function of its host.
@@ -223,7 +223,7 @@ pub enum SandboxError {
         version: String,
         /// The version of the protocol that is expected.
         protocol: u32,
-        /// What was received.
+        /// The received text.
         found: String,
     },
     /// A value cannot be passed to the worker.

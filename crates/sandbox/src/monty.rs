@@ -64,7 +64,7 @@ pub struct Monty {
     printed: Printed,
 }
 
-/// What the worker waits for.
+/// The reply that the worker waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Pending {
     Nothing,

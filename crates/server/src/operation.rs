@@ -224,7 +224,7 @@ pub struct Operation {
     pub answer: Answer,
 }
 
-/// What is served.
+/// The content that is served.
 pub trait Service: Send + Sync + 'static {
     /// Returns the operations, sessions left out.
     fn operations(&self) -> Vec<Operation>;

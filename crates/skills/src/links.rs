@@ -24,7 +24,7 @@ pub struct Links {
     pub parent: Option<Parent>,
     /// The run it was forked from.
     pub origin: Option<Origin>,
-    /// What it read from the runs of shared scopes.
+    /// The values it read from the runs of shared scopes.
     pub shared: SharedInputs,
 }
 

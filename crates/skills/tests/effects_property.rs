@@ -265,7 +265,7 @@ impl Gate for BlocksStep {
     }
 }
 
-/// What happens to a process that drives the run.
+/// The fate of a process that drives the run.
 #[derive(Clone, Copy, Debug)]
 enum Disturbance {
     /// It dies after this part of its events, in thousandths.
@@ -362,7 +362,7 @@ struct Stage<'a> {
     earlier: BTreeSet<String>,
 }
 
-/// How a process left a run.
+/// The state in which a process left a run.
 enum Left {
     Ended(Status),
     Waiting,

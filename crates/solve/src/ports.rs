@@ -52,7 +52,7 @@ pub struct NewChild {
 pub struct ChildEnd {
     /// Its answer, or the limit that ended it.
     pub answer: Result<Value, String>,
-    /// What it used, its own children included.
+    /// The usage, its own children included.
     pub used: Used,
     /// Its journal.
     pub link: ChildLink,

@@ -118,7 +118,7 @@ pub struct SubCall {
     pub context: Option<Value>,
     /// The answer: a text of a model, or the `Final` of a child.
     pub answer: Result<Value, CodeError>,
-    /// What the call used, its children included.
+    /// The usage of the call, its children included.
     pub used: Used,
     /// The record of an equal call whose answer this one repeats.
     pub cached_from: Option<u64>,

@@ -3,11 +3,11 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// How often each side is measured at least. Odd, so that the median is a measurement.
+/// The number of times each side is measured at least. Odd, so that the median is a measurement.
 const TURNS_MIN: usize = 11;
-/// How often each side is measured at most.
+/// The number of times each side is measured at most.
 const TURNS_MAX: usize = 201;
-/// How long a comparison may take, unless that leaves too few turns.
+/// The time a comparison may take, unless that leaves too few turns.
 const TIME_MAX: Duration = Duration::from_secs(3);
 
 /// Two things timed in alternation.

@@ -68,7 +68,7 @@ pub enum Keep {
     End(u64),
 }
 
-/// How a job ended.
+/// The end of a job.
 #[derive(Debug)]
 pub enum Ended {
     /// A program could not be started. If it was not the first, the others were killed.

@@ -42,7 +42,7 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 /// The error of a program that the system was not even asked for, such as one with a zero byte in an argument.
 const INVALID: i32 = rustix::io::Errno::INVAL.raw_os_error();
 
-/// How far the end of a job reaches.
+/// The processes that the end of a job reaches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reach {
     /// The process group of the programs.

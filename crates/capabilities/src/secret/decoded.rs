@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// How many encodings may stand inside each other: base64 of JSON in a query is three.
+/// The number of encodings that may be nested: base64 of JSON in a query is three.
 const DEPTH_MAX: usize = 3;
 
 /// The characters of base64 and the bytes of hexadecimal digits from which on a run of them is decoded.

@@ -26,7 +26,7 @@ pub struct Run<'g, P: Program> {
     snapshots: BTreeMap<RecordIndex, P::Snapshot>,
 }
 
-/// How far a run was driven.
+/// The position to which a run was driven.
 pub enum Driven<'g, P: Program> {
     /// The run has ended.
     Finished(Run<'g, P>),

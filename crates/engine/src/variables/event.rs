@@ -81,7 +81,7 @@ pub fn events(journal: &[u8], blobs: &dyn Blobs) -> Result<Vec<(RecordIndex, Eve
     Ok(events)
 }
 
-/// What whoever drives a run of variables may choose, as far as the rules allow.
+/// The choices of whoever drives a run of variables, as far as the rules allow.
 pub(super) const OPERATIONS: &str =
     "the operations that were asked for, with their values, times and sources";
 

@@ -242,7 +242,7 @@ pub(super) fn supports(item: &Value, task: &str) -> bool {
 /// Reads an expression.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// The defect, in words.
 pub(super) fn parse(text: &str) -> Result<Expression, String> {
     text.parse().map_err(|error| format!("`{text}` is no expression: {error}"))
 }

@@ -9,7 +9,7 @@ use super::names::{Name, ROOTS, names_in, names_of_input, parse};
 use super::{TASKS_MAX, text_of};
 use crate::{Callees, Determinism};
 
-/// What the names of a problem can mean.
+/// The meanings that the names of a problem can have.
 struct Known<'p> {
     tasks: BTreeSet<&'p str>,
     /// The ids of the evidence; `None` where a capability acquires it.

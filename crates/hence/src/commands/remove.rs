@@ -20,7 +20,7 @@ const FORMAT: &str = "hence-tombstone/1";
 /// The statuses of runs that have ended. Only these are collected: any other run may continue.
 pub(crate) const ENDED: [&str; 3] = ["completed", "partial", "failed"];
 
-/// What was removed, or would be.
+/// The runs and values that were removed, or would be.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct RemoveReport {
     /// True if it was removed; false for a plan, which changes nothing.

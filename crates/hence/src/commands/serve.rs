@@ -52,7 +52,7 @@ impl ServeReport {
     }
 }
 
-/// What is served, where and to whom.
+/// The address of the server, its store, and who may use it.
 pub(super) struct Serving<'a> {
     pub(super) listen: SocketAddr,
     pub(super) hosts: &'a [String],

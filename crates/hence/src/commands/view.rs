@@ -24,7 +24,7 @@ pub(crate) struct ViewReport {
     file: String,
     /// Its size.
     bytes: usize,
-    /// What is not in it, in sentences.
+    /// The parts that are not in it, in sentences.
     left_out: Vec<String>,
 }
 

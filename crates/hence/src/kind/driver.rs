@@ -149,7 +149,7 @@ pub(crate) struct RunEnd {
     pub(crate) waiting: Vec<WaitingRow>,
     /// The usage of the run, and its limits.
     pub(crate) usage: UsageReport,
-    /// How many records the journal holds.
+    /// The number of records in the journal.
     pub(crate) records: u64,
     /// The head: keep it elsewhere, and `hence verify --anchor` shows a cut or rewritten journal.
     pub(crate) head: String,

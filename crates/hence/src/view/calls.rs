@@ -75,7 +75,7 @@ struct MadeRow {
     duration_ms: Option<u64>,
 }
 
-/// What a step used.
+/// The usage of a step.
 #[derive(Serialize, JsonSchema)]
 struct StepUsage {
     /// The calls.
@@ -109,7 +109,7 @@ pub(super) struct CallDetail {
     calls: Vec<MadeRow>,
     /// The exchanges with language models.
     pub(super) exchanges: Vec<ExchangeShown>,
-    /// What the step used.
+    /// The usage of the step.
     usage: StepUsage,
     /// The last earlier record with the same capability.
     previous: Option<u64>,

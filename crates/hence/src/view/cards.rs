@@ -114,7 +114,7 @@ pub(super) struct RunFilter {
     pub(super) order: String,
 }
 
-/// What is remembered of a run.
+/// The remembered parts of a run.
 pub(super) struct Card {
     stamp: Stamp,
     pub(super) row: RunRow,
@@ -123,7 +123,7 @@ pub(super) struct Card {
     question: Option<String>,
     /// The texts that a search looks in, in lower case.
     words: String,
-    /// What only the whole journal says; `None` until somebody has read it.
+    /// The facts that only the whole journal has; `None` until somebody has read it.
     whole: Option<WholeFacts>,
 }
 

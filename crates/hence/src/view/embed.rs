@@ -42,7 +42,7 @@ pub(crate) struct Embedding {
     kind: &'static str,
     responses: BTreeMap<String, Box<RawValue>>,
     raw: BTreeMap<String, RawBytes>,
-    /// What is not in the file, in sentences.
+    /// The parts that are not in the file, in sentences.
     pub(crate) left_out: Vec<String>,
 }
 

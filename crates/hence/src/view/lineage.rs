@@ -26,7 +26,7 @@ pub(super) struct NodeRow {
     id: String,
     /// `action` or `artifact`.
     kind: &'static str,
-    /// What people call it.
+    /// The name that people use.
     label: String,
     /// Its type.
     #[serde(rename = "type")]

@@ -93,7 +93,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is remembered of one run.
+/// The remembered parts of one run.
 #[derive(Default)]
 pub(super) struct Memory {
     index: Mutex<(Stamp, LineIndex)>,

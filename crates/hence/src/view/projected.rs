@@ -88,7 +88,7 @@ pub(super) struct StoryRow {
     status: Option<String>,
     /// Its outcome.
     outcome: Option<String>,
-    /// How the grouping came about: `plan_declared`, `agent_declared`, `tool_inferred` or `human_curated`.
+    /// The origin of the grouping: `plan_declared`, `agent_declared`, `tool_inferred` or `human_curated`.
     source: Option<String>,
     /// The unit that it belongs to.
     parent: Option<String>,
@@ -118,7 +118,7 @@ pub(super) struct ActionRow {
     /// Its type.
     #[serde(rename = "type")]
     action_type: String,
-    /// What was done.
+    /// The actions.
     label: String,
     /// The reason.
     rationale: String,

@@ -108,7 +108,7 @@ impl Operation {
     }
 }
 
-/// What one record changed.
+/// The changes that one record made.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct PatchRow {
     /// The record.
@@ -331,7 +331,7 @@ fn value_at(state: &ReasoningState, place: &JsonPointer) -> Option<Value> {
     }
 }
 
-/// What is known of the state before a record, so that a change is found without comparing whole states.
+/// The known parts of the state before a record, so that a change is found without comparing whole states.
 struct Seen {
     artifacts: BTreeMap<Arc<str>, Canonical>,
     later: usize,

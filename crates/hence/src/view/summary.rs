@@ -95,7 +95,7 @@ pub(super) struct RunReport {
     wall_ms: Option<u64>,
     /// The usage and the limits.
     usage: Option<UsageReport>,
-    /// Why it stands where it stands, and the commands that continue it.
+    /// The reason for its present state, and the commands that continue it.
     why: Option<WhyReport>,
     /// The run that nests it.
     parent: Option<String>,
@@ -111,7 +111,7 @@ pub(super) struct RunReport {
     checkpoints: Vec<CheckpointRow>,
     /// The views that exist for it.
     views: Vec<&'static str>,
-    /// What could not be read, in sentences.
+    /// The parts that could not be read, in sentences.
     remarks: Vec<String>,
 }
 

@@ -47,7 +47,7 @@ struct Policies {
     counts: PolicyCounts,
 }
 
-/// What is not shown.
+/// The claims that are not shown.
 #[derive(Serialize, JsonSchema)]
 struct Gaps {
     #[serde(flatten)]
@@ -56,7 +56,7 @@ struct Gaps {
     counts: OpenGaps,
 }
 
-/// What reviewers say.
+/// The judgement of reviewers.
 #[derive(Serialize, JsonSchema)]
 struct Reviewed {
     #[serde(flatten)]

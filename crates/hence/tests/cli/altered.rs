@@ -132,7 +132,7 @@ fn neighbour(path: &Path) -> Option<Vec<u8>> {
     runs.into_iter().filter_map(|other| std::fs::read(other.join(name)).ok()).find(|bytes| *bytes != own)
 }
 
-/// What is expected of an alteration.
+/// The expected result of an alteration.
 #[derive(Debug)]
 enum Expected {
     /// It is named, with this word in the finding.

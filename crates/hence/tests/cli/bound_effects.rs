@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use hence_testkit::cli::{World, verified};
 
-/// How often runs are killed, for each recovery.
+/// The number of times runs are killed, for each recovery.
 const KILLS: u64 = 12;
 
 /// `pay` logs its input; with a file `broken` it then fails, with `odd` it returns an unusable result.

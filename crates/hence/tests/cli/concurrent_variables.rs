@@ -6,7 +6,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use hence_testkit::cli::{World, piped};
 
 const PROCESSES: usize = 8;
-/// How many writes each process makes; `HENCE_STRESS_WRITES` asks for more.
+/// The number of writes each process makes; `HENCE_STRESS_WRITES` asks for more.
 const WRITES: usize = 125;
 
 fn names_in_history(world: &World) -> BTreeSet<String> {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use hence_testkit::cli::World;
 
-/// How often runs with effects are killed, for each recovery.
+/// The number of times runs with effects are killed, for each recovery.
 const KILLS: u64 = 25;
 
 const CAPABILITIES: &str = r#"

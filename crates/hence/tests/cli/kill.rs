@@ -4,11 +4,11 @@ use std::process::Child;
 
 use hence_testkit::cli::{World, problem_with_evidence};
 
-/// How many pieces of evidence, each taken in a round of its own: over a thousand records.
+/// The number of pieces of evidence, each taken in a round of its own: over a thousand records.
 const ITEMS: usize = 300;
-/// How often the run is killed.
+/// The number of times the run is killed.
 const KILLS: u64 = 10;
-/// How often the file is looked at before giving up; the run ends long before.
+/// The number of times the file is looked at before giving up; the run ends long before.
 const LOOKS_MAX: u64 = 50_000_000;
 
 #[test]

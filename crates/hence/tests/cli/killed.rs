@@ -5,7 +5,7 @@ use std::process::Command;
 
 use hence_testkit::cli::World;
 
-/// How often runs are killed in all; `HENCE_KILLS` raises it.
+/// The number of times runs are killed in all; `HENCE_KILLS` raises it.
 const KILLS: u64 = 200;
 
 fn root() -> PathBuf {

@@ -269,7 +269,7 @@ fn a_failing_step_fails_the_run_and_is_named() {
     assert_eq!(world.ask(&["replay", run]).code, 0, "{}", world.cli(&["replay", run]));
 }
 
-/// How often a run is killed.
+/// The number of times a run is killed.
 const KILLS: usize = 20;
 
 #[test]

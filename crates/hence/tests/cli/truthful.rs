@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use hence_testkit::cli::{World, verified};
 
-/// How often runs of each kind are killed, unless the environment says otherwise.
+/// The number of times runs of each kind are killed, unless the environment says otherwise.
 const KILLS: u64 = 12;
 
 /// Appends the key to `effects.log` between two short waits, so that a kill hits before, during and after the effect.

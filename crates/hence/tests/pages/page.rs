@@ -4,11 +4,11 @@ use std::path::Path;
 
 use super::shell::{Folder, Printed};
 
-/// What executing a page gave.
+/// The result of executing a page.
 pub(crate) struct Outcome {
     /// The page with the output of this build where it differs.
     pub(crate) text: String,
-    /// Where it differs.
+    /// The places where it differs.
     pub(crate) findings: Vec<String>,
     /// The number of executed commands.
     pub(crate) commands: usize,

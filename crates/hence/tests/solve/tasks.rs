@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::scripted::{arguments, json, model, server, world};
 
-/// How often each task is killed.
+/// The number of times each task is killed.
 const KILLS: u64 = 20;
 
 struct Task {

@@ -302,7 +302,7 @@ enum Read {
     Everything,
 }
 
-/// How a step appears to a reviewer: the type of its action and output, its texts, and its reads.
+/// The appearance of a step to a reviewer: the type of its action and output, its texts, and its reads.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StepKind {
     action: ActionType,

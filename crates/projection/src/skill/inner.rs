@@ -71,7 +71,7 @@ pub(super) struct Inner<'c> {
     host: &'c dyn Host,
     /// The number of runs around the run that is projected.
     depth: usize,
-    /// What people decided about the call in the nested run.
+    /// The decisions of people about the call in the nested run.
     decided: Vec<(ArtifactId, Stance)>,
 }
 

@@ -1,4 +1,4 @@
-//! How steps of a skill appear to a reviewer: action types, artifact types and units.
+//! The appearance of a skill's steps to a reviewer: action types, artifact types and units.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -17,7 +17,7 @@ struct Written {
     how: How,
 }
 
-/// How a write changes the existing value.
+/// The change that a write makes to the existing value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum How {
     /// It replaces the value, or was made from all of it.

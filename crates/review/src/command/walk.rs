@@ -44,7 +44,7 @@ struct Walk {
     depth: usize,
     /// The names of functions and aliases that the line defines.
     defined: Vec<String>,
-    /// What each command that is no check prints.
+    /// The output of each command that is no check.
     voices: Vec<Voice>,
 }
 

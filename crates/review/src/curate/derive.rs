@@ -14,7 +14,7 @@ use super::{CurateError, Plan, Unit};
 pub enum UnitBasis {
     /// Planning actions: a unit begins with each, and ends before the next (`plan_declared`).
     Plan,
-    /// What the user said: a unit begins where an instruction is first taken up or an answer was asked for
+    /// The words of the user: a unit begins where an instruction is first followed or an answer was asked for
     /// (`turn_segmented`).
     Turns,
 }

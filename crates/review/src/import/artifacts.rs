@@ -20,7 +20,7 @@ pub(super) struct ArtifactBuilder {
     working_set: BTreeSet<String>,
 }
 
-/// What an action touched: the file, and its new name if it was renamed.
+/// The file that an action touched, and its new name if it was renamed.
 pub(super) struct Touched<'a> {
     pub(super) file: Option<&'a str>,
     pub(super) renamed_to: Option<&'a str>,

@@ -328,7 +328,7 @@ fn execution(event: &ActionEvent, model: Option<&str>) -> Members {
     members
 }
 
-/// What was asked for.
+/// The request.
 fn request(event: &ActionEvent, file: Option<&str>) -> Option<Value> {
     let mut members: Members =
         event.request.iter().map(|(key, value)| (*key, shorten_values(value, RATIONALE_CHARS_MAX))).collect();
@@ -340,7 +340,7 @@ fn request(event: &ActionEvent, file: Option<&str>) -> Option<Value> {
     (!members.is_empty()).then(|| Object::from_iter(members).into())
 }
 
-/// How the action ended, if the log shows it.
+/// The end of the action, if the log shows it.
 fn outcome_of(event: &ActionEvent) -> Option<Value> {
     let status = event.status?;
     let mut members: Members = vec![("status", status.as_str().into())];

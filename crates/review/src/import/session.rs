@@ -57,7 +57,7 @@ impl TaskStatus {
 }
 
 hence_canon::words! {
-    /// How an action ended, as the trace writes it.
+    /// The end of an action, as the trace writes it.
     pub(super) enum Status {
         Completed = "completed",
         Failed = "failed",
@@ -149,7 +149,7 @@ pub(super) struct ToolOutcome {
     pub(super) text: String,
     /// Whether the tool reported an error, or did not run.
     pub(super) failed: bool,
-    /// Why it did not run or did not end: [`Status::Refused`] or [`Status::Cancelled`].
+    /// The reason why it did not run or did not end: [`Status::Refused`] or [`Status::Cancelled`].
     pub(super) stopped: Option<Status>,
     pub(super) exit_code: Option<i64>,
     pub(super) duration_ms: Option<i64>,

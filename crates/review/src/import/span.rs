@@ -62,7 +62,7 @@ pub(super) struct Span {
     pub(super) intent: Option<String>,
     /// The reason, if the source has one.
     pub(super) rationale: Option<String>,
-    /// What was asked for.
+    /// The request.
     pub(super) arguments: Option<Value>,
     /// The result, or the error.
     pub(super) result: Option<String>,
@@ -92,7 +92,7 @@ const GAPS_MAX: usize = 100;
 
 impl Stated {
     /// Reads what a span states: `ponens.action_type`, `ponens.artifact_type` with `ponens.payload`, `ponens.residuals`.
-    /// What is no word of traces is left out.
+    /// A word that traces do not have is left out.
     pub(super) fn read(text: impl Fn(&str) -> Option<String>) -> Self {
         let document = |key: &str| hence_canon::parse(text(key)?.as_bytes()).ok();
         let artifact_type = text("ponens.artifact_type").and_then(|word| ArtifactType::from_word(&word));
@@ -168,7 +168,7 @@ impl Span {
     }
 }
 
-/// How a span ended, as its source says.
+/// The end of a span, as its source says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum SpanEnd {
     Well,
@@ -486,7 +486,7 @@ fn external(name: String) -> Object {
     ])
 }
 
-/// What failed is a gap: nothing in the trace shows that it was made good.
+/// A failed span is a gap: nothing in the trace shows that the failure was repaired.
 fn failures(actions: &[&Span]) -> Vec<Object> {
     let failed = actions.iter().enumerate().filter(|(_, span)| span.failed());
     let residual = |(place, span): (usize, &&Span)| {

@@ -41,7 +41,7 @@ pub enum Reproduction {
 pub struct Comparison {
     /// The result.
     pub result: Reproduction,
-    /// How many parts of the new output were masked, by kind.
+    /// The number of parts of the new output that were masked, by kind.
     pub masked: BTreeMap<String, usize>,
 }
 

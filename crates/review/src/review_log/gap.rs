@@ -369,7 +369,7 @@ pub struct Checkable {
     pub tool: Option<String>,
     /// The expected result.
     pub expected: Option<String>,
-    /// Where the result comes from.
+    /// The source of the result.
     pub basis: Basis,
     /// The calls that would check a recorded result, in words.
     pub again: Vec<String>,

@@ -9,7 +9,7 @@ pub(crate) struct Script {
     pub(crate) items: Vec<Item>,
 }
 
-/// How a pipeline is joined to the one before it.
+/// The operator that joins a pipeline to the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) enum Join {
     /// It runs whatever came of the one before.

@@ -43,7 +43,7 @@ pub(super) fn with_run_and(marks: Marks, records: u64) -> SimDisk {
     disk
 }
 
-/// How an operation ended, and where it was interrupted.
+/// The end of an operation, and the place where it was interrupted.
 #[derive(Debug, Clone, Copy)]
 #[allow(dead_code, reason = "a failing test prints it")]
 pub(super) struct Outcome {

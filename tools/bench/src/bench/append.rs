@@ -10,9 +10,9 @@ use crate::measure::compare;
 use crate::table::{Budget, Row, Table};
 use crate::{Error, sample};
 
-/// How many records one append holds.
+/// The number of records one append holds.
 const BATCH: usize = 64;
-/// How many batches there are to append: more than there are turns.
+/// The number of batches to append: more than there are turns.
 const BATCHES: usize = 256;
 
 pub(crate) fn run(table: &mut Table) -> Result<(), Error> {

@@ -1,4 +1,4 @@
-//! What steps ask of memory: expressions and references.
+//! Reads of memory by steps: expressions and references.
 
 use hence_canon::{Object, Value};
 use hence_cognition::expression::Expression;
@@ -11,13 +11,13 @@ use crate::measure::{compare, exponent};
 use crate::sample::object;
 use crate::table::{Budget, Row, Table};
 
-/// How many terms the expressions have.
+/// The number of terms the expressions have.
 const TERMS: [u32; 3] = [1, 10, 50];
-/// How many variables there are.
+/// The number of variables.
 const VARIABLES: [u32; 3] = [100, 1_000, 10_000];
-/// How many references the input has.
+/// The number of references the input has.
 const REFERENCES: u32 = 50;
-/// How often something is done before the clock is looked at.
+/// The number of times something is done before the clock is looked at.
 const TIMES: u32 = 20;
 
 pub(crate) fn run(table: &mut Table) -> Result<(), Error> {

@@ -1,4 +1,4 @@
-//! How the cost of a run grows with its steps.
+//! The growth of a run's cost with its steps.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::{Error, sample};
 
 /// Lengths of the runs, in steps.
 const STEPS: [usize; 4] = [1_000, 2_000, 5_000, 10_000];
-/// How often each run is made.
+/// The number of times each run is made.
 const TURNS: usize = 5;
 
 /// A way to plan a run of so many steps.

@@ -19,16 +19,16 @@ use crate::table::{Budget, Row, Table};
 /// Lengths of the traces, in actions. A build without optimisation only tries the benchmark out.
 const ACTIONS: [usize; 3] =
     if cfg!(debug_assertions) { [500, 2_000, 8_000] } else { [1_000, 10_000, 100_000] };
-/// How many policies a large gallery has.
+/// The number of policies a large gallery has.
 const GALLERY: usize = 210;
-/// How long one policy may take on the longest trace, in seconds.
+/// The time one policy may take on the longest trace, in seconds.
 const SECONDS_MAX: f64 = 1.0;
-/// How often each evaluation is timed.
+/// The number of times each evaluation is timed.
 const TURNS: usize = 3;
-/// How many actions a monitor is shown.
+/// The number of actions a monitor is shown.
 const WATCHED: usize = if cfg!(debug_assertions) { 1_000 } else { 10_000 };
 
-/// What one formula costs.
+/// The cost of one formula.
 struct Cost {
     name: &'static str,
     /// Actions and seconds.

@@ -20,9 +20,9 @@ use crate::table::{Budget, Row, Table};
 
 /// Lengths of the traces, in actions.
 const ACTIONS: [usize; 3] = [1_000, 10_000, 100_000];
-/// How often each is measured.
+/// The number of times each is measured.
 const TURNS: usize = 3;
-/// How often the memory of a process is looked at. What is read is its peak so far, so a look can only come too early.
+/// The number of times the memory of a process is looked at. What is read is its peak so far, so a look can only come too early.
 const LOOK_EVERY: Duration = Duration::from_micros(500);
 
 pub(crate) fn run(table: &mut Table) -> Result<(), Error> {

@@ -17,23 +17,23 @@ use crate::sample::object;
 use crate::table::{Budget, Row, Table};
 use crate::{Error, machine};
 
-/// What the reference runtime of the document does on the linear skill of 1000 steps, in steps a second.
+/// The speed of the reference runtime of the document on the linear skill of 1000 steps, in steps a second.
 const REFERENCE_STEPS_PER_SECOND: f64 = 930.0;
 /// Lengths of the linear skills, in steps.
 const STEPS: [usize; 4] = [10, 100, 1_000, 10_000];
 /// Sizes of the value a linear skill carries along, in bytes.
 const CARRIED: [(usize, &str); 2] = [(10_000, "10 KB"), (1_000_000, "1 MB")];
-/// What a run of trivial steps is to reach.
+/// The budget of a run of trivial steps.
 const SPEED: Budget = Budget::AtLeast(100.0);
-/// What a trivial step writes at most.
+/// The most bytes a trivial step writes.
 const TRIVIAL_BYTES_MAX: usize = 100_000;
 /// The memory of a run is a tree, so time goes with n log n, which is 1.13 here; ten thousand steps also leave the caches.
 const GROWTH_MAX: f64 = 1.3;
-/// How many steps start side by side.
+/// The number of steps that start side by side.
 const FAN_OUT: usize = 500;
-/// How many items a step repeats over.
+/// The number of items a step repeats over.
 const ITEMS: usize = 5_000;
-/// How often each run is made at least.
+/// The number of times each run is made at least.
 const TURNS: usize = 5;
 /// The length of the runs that are made no more often than that.
 const STEPS_MEASURED: usize = 10_000;

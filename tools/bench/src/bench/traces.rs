@@ -13,13 +13,13 @@ use crate::table::{Budget, Row, Table};
 
 /// Lengths of the runs that are shown, in steps.
 const STEPS: [usize; 3] = [1_000, 10_000, 100_000];
-/// How many steps stand around the chain of a linear skill, whose length has a limit.
+/// The number of steps around the chain of a linear skill, whose length has a limit.
 const AROUND: usize = 10;
-/// How often each run is shown.
+/// The number of times each run is shown.
 const TURNS: usize = 3;
-/// How many calls of tools a log holds.
+/// The number of calls of tools a log holds.
 const CALLS: usize = 2_000;
-/// How many characters a tool gives back.
+/// The number of characters a tool gives back.
 const RESULT_CHARACTERS: usize = 2_000;
 
 pub(crate) fn run(table: &mut Table) -> Result<(), Error> {
@@ -129,7 +129,7 @@ fn log(call: fn(usize) -> Vec<Value>) -> Vec<u8> {
     rows.collect::<String>().into_bytes()
 }
 
-/// What a tool gives back: words, not one long run of a letter.
+/// The output of a tool: words, not one long run of a letter.
 fn result(number: usize) -> Value {
     let lines = (0..RESULT_CHARACTERS / 20).map(|line| format!("line {} of result {number}\n", line % 97));
     lines.collect::<String>().into()

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use crate::Error;
 use crate::table::{Budget, Row, Table};
 
-/// What a process takes without a value to speak of.
+/// The memory of a process that holds a small value.
 const SMALL_BYTES: usize = 10;
 /// The sizes that are measured. Below a megabyte the process itself is larger than its value.
 const SIZES: [usize; 3] = [1_000_000, 10_000_000, 100_000_000];

@@ -20,11 +20,11 @@ use crate::Error;
 use crate::measure::{compare, exponent, time_of};
 use crate::table::{Budget, Row, Table};
 
-/// How many operations one turn makes.
+/// The number of operations one turn makes.
 const OPERATIONS: usize = 200;
-/// How many names they go to.
+/// The number of names they go to.
 const NAMES: usize = 1000;
-/// How often a growing state is measured.
+/// The number of times a growing state is measured.
 const TURNS: usize = 11;
 
 const STATE: StateId = StateId::from_number(1);
@@ -244,7 +244,7 @@ fn command_line(folder: &Path) -> Result<Row, Error> {
     Ok(Row { path, figure: Some(compared.ratio), unit: "×", budget, detail })
 }
 
-/// What a mutation costs late in a long history, against early in it.
+/// The cost of a mutation late in a long history, against early in it.
 fn many() -> Result<Row, Error> {
     let mut times = Vec::new();
     for count in [1000, 10_000] {
@@ -269,7 +269,7 @@ fn many() -> Result<Row, Error> {
     })
 }
 
-/// How the cost of a rollback grows with the history behind it: 0 is not at all.
+/// The growth of a rollback's cost with the history before it: 0 is none.
 fn rollback() -> Result<Row, Error> {
     let mut points = Vec::new();
     let mut detail = Vec::new();

@@ -14,7 +14,7 @@ use crate::{Error, machine, sample};
 /// Threads, steps the journal tells, and the budget. One thread is measured on a journal so short that a turn is rarely
 /// interrupted; two need one that is long against starting a thread.
 const IN_MEMORY: [(usize, usize, f64); 2] = [(1, 1_000, 0.6), (2, 20_000, 1.0)];
-/// How many steps the journal in the file tells.
+/// The number of steps in the journal of the file.
 const STEPS_IN_FILE: usize = 100_000;
 
 pub(crate) fn run(table: &mut Table) -> Result<(), Error> {

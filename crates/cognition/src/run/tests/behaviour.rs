@@ -1,4 +1,4 @@
-//! What runs do, case by case.
+//! The behaviour of runs, case by case.
 
 use super::world::{World, request};
 use crate::failure::ErrorClass;

@@ -17,7 +17,7 @@ use crate::testing::json;
 pub(super) struct World {
     pub(super) specs: BTreeMap<String, Arc<CapabilitySpec>>,
     pub(super) skills: BTreeMap<String, Arc<Skill>>,
-    /// What calls give, by capability: `!message` fails, `~` times out, `?` waits, anything else is the output as JSON.
+    /// The results of calls, by capability: `!message` fails, `~` times out, `?` waits, anything else is the output as JSON.
     replies: BTreeMap<String, Vec<String>>,
     pub(super) calls: Vec<(String, Value, CallPurpose)>,
     pub(super) keys: Vec<String>,

@@ -52,7 +52,7 @@ pub(crate) struct BrokenRun {
     pub(crate) run: String,
     /// The verdict in one line.
     pub(crate) verdict: String,
-    /// What is broken: the level or the file, and why.
+    /// The broken level or file, and the reason.
     pub(crate) findings: Vec<String>,
 }
 

@@ -16,7 +16,7 @@ const TYPES: [&str; 10] = [
     "DeleteFile",
 ];
 
-/// How many files are worked on.
+/// The number of files that are worked on.
 const FILES: usize = 500;
 
 /// Returns a trace of so many actions. Every third makes something of what was made before on the same file.

@@ -11,7 +11,7 @@ use super::{at, items, texts};
 const REDACTED: &str = "[redacted]";
 
 hence_canon::words! {
-    /// Why ours differs.
+    /// The reason why ours differs.
     pub(super) enum Why {
         Command = "a command line is read as a shell reads it: each command by its program and arguments",
         NotDone = "what was refused, cancelled or failed made nothing",
