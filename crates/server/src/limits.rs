@@ -26,6 +26,9 @@ pub const WATCHERS_MAX: usize = 1500;
 /// The most requests that read the store at once. Reading is bound by processors, so more would only be slower.
 pub const READERS_MAX: usize = 8;
 
+/// The most live streams that read the store at once.
+pub const STREAM_READERS_MAX: usize = 2;
+
 /// The most requests that wait for their turn to read.
 pub const QUEUE_MAX: usize = 64;
 

@@ -166,7 +166,7 @@ async fn next_text(mut watcher: Watcher) -> Option<(String, Watcher)> {
         // The value is marked as seen before the feed reads, so a change during the reading is not missed.
         watcher.changes.borrow_and_update();
         let mut feed = watcher.feed.take()?;
-        let read = watcher.readers.clone().read(move || {
+        let read = watcher.readers.clone().read_for_stream(move || {
             let batch = feed.next();
             (batch, feed)
         });

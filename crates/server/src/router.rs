@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use crate::access::Identity;
 use crate::guard::Guard;
-use crate::limits::{ARRIVAL, BODY_BYTES_MAX, QUEUE_MAX, READERS_MAX};
+use crate::limits::{ARRIVAL, BODY_BYTES_MAX, QUEUE_MAX, READERS_MAX, STREAM_READERS_MAX};
 use crate::live::Topics;
 use crate::openapi::openapi_document;
 use crate::operation::{ApiError, BodyOf, Method, Operation, Refusal, Reply, Service};
@@ -32,24 +32,27 @@ const TOTAL_BYTES: HeaderName = HeaderName::from_static("hence-total-bytes");
 #[derive(Clone)]
 pub(crate) struct Readers {
     turns: Arc<Semaphore>,
+    /// The turns of live streams: many of them wake at once, and a request does not wait behind them.
+    stream_turns: Arc<Semaphore>,
     waiting: Arc<AtomicUsize>,
 }
 
 impl Readers {
     pub(crate) fn new() -> Self {
-        Self { turns: Arc::new(Semaphore::new(READERS_MAX)), waiting: Arc::default() }
+        let (turns, stream_turns) = (Semaphore::new(READERS_MAX), Semaphore::new(STREAM_READERS_MAX));
+        Self { turns: Arc::new(turns), stream_turns: Arc::new(stream_turns), waiting: Arc::default() }
     }
 
-    /// Runs something that blocks when it is its turn; `None` when it panicked.
-    pub(crate) async fn read<T: Send + 'static>(
+    /// Runs something that blocks, for a live stream, when it is its turn; `None` when it panicked.
+    pub(crate) async fn read_for_stream<T: Send + 'static>(
         self,
         read: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
-        let _turn = self.turns.acquire().await.ok()?;
+        let _turn = self.stream_turns.acquire().await.ok()?;
         tokio::task::spawn_blocking(read).await.ok()
     }
 
-    /// As [`read`](Self::read), but refuses when too many wait already.
+    /// Runs something that blocks when it is its turn, and refuses when too many wait already.
     async fn read_or_refuse<T: Send + 'static>(
         self,
         read: impl FnOnce() -> T + Send + 'static,

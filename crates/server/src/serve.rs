@@ -16,7 +16,9 @@ use tokio::time::timeout;
 use crate::access::{Access, Hosts};
 use crate::connection::Connection;
 use crate::guard::Guard;
-use crate::limits::{ARRIVAL, CONNECTIONS_MAX, FAREWELL, HEAD_BYTES_MAX, READERS_MAX, WRITE_PAUSE_MAX};
+use crate::limits::{
+    ARRIVAL, CONNECTIONS_MAX, FAREWELL, HEAD_BYTES_MAX, READERS_MAX, STREAM_READERS_MAX, WRITE_PAUSE_MAX,
+};
 use crate::operation::Service;
 use crate::router::{Shared, routes};
 
@@ -27,7 +29,7 @@ const STOP_PAUSE: Duration = Duration::from_millis(100);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Threads that may block: those of requests, and some that look at topics.
-const THREADS_MAX: usize = READERS_MAX + 8;
+const THREADS_MAX: usize = READERS_MAX + STREAM_READERS_MAX + 8;
 
 /// A request to stop, as somebody outside gives it.
 pub trait Stop: Sync {

@@ -49,6 +49,12 @@ export class RunModel {
     return route.page === "run" && route.step !== null ? Math.min(route.step, last) : last;
   }
 
+  /** The number of records that hold, where the journal is broken; nothing when it holds or was not checked. */
+  get intact(): number | null {
+    const value = this.verdict?.integrity.report?.["intact"];
+    return this.verdict?.integrity.status === "broken" && typeof value === "number" ? value : null;
+  }
+
   get view(): RunView {
     return app.route.page === "run" ? app.route.view : "answer";
   }
@@ -71,6 +77,8 @@ export class RunModel {
     while (rows.length < count) {
       const page = await source().get<Page<RecordRow>>(runPath(this.id, "/records"), { from: at, limit: count - rows.length });
       rows.push(...page.items);
+      // A damaged journal may have fewer lines than its last record declares.
+      if (page.total !== null && page.total < this.total) this.total = page.total;
       if (page.next === null || page.items.length === 0) break;
       at = page.next;
     }

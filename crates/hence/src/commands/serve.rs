@@ -142,7 +142,7 @@ pub(super) fn serve(
 /// Reads the runs that the list of runs says little about, while nobody waits for it.
 fn index_runs(views: &Views, first: Option<&str>, is_over: &AtomicBool) {
     if let Some(run) = first {
-        views.find_lines(run);
+        views.count_lines(run);
     }
     while !is_over.load(Ordering::SeqCst) {
         // A store that cannot be read is reported by the requests that need it.

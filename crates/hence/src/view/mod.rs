@@ -80,10 +80,10 @@ impl Views {
         Opened::find(self, name)
     }
 
-    /// Finds the lines of a run's journal, so that the first window of a long one need not wait for it. A run that cannot be
-    /// read is reported by the requests for it.
-    pub(crate) fn find_lines(&self, name: &str) {
-        let _ = self.run(name).and_then(|run| run.with_index(|_| Ok(())));
+    /// Counts the lines of a run's journal, so that its windows are found by their numbers. A run that cannot be read is
+    /// reported by the requests for it.
+    pub(crate) fn count_lines(&self, name: &str) {
+        let _ = self.run(name).and_then(|run| run.counted_lines().map(|_| ()));
     }
 
     /// Returns the id of a run, given a prefix of it.

@@ -10,7 +10,7 @@ use hence_state::Profile;
 use hence_store::{Condition, FileStore, RunId, RunSummary, Store as _, StoreError};
 
 use super::Views;
-use super::index::LineIndex;
+use super::index::{LineIndex, Lines};
 use super::projected::Projected;
 use super::verdict::VerdictReport;
 use crate::prelude::*;
@@ -23,6 +23,9 @@ const RUNS_MAX: usize = 6;
 
 /// The largest journal that is read whole for one response. Views in windows have no limit.
 pub(super) const WHOLE_JOURNAL_BYTES_MAX: u64 = 512 * 1024 * 1024;
+
+/// The most bytes that are counted while somebody waits for a window.
+const COUNTED_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
 /// The sizes and times of the files of a run: when none of them changes, nothing that was made of them does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
@@ -93,10 +96,17 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The lines of a journal that were counted, and the stamp of its files at that time.
+#[derive(Default, Clone)]
+struct Counted {
+    stamp: Stamp,
+    index: Arc<LineIndex>,
+}
+
 /// The remembered parts of one run.
 #[derive(Default)]
 pub(super) struct Memory {
-    index: Mutex<(Stamp, LineIndex)>,
+    index: Mutex<Counted>,
     pub(super) projected: Remembered<Projected>,
     pub(super) verdict: Remembered<VerdictReport>,
     pub(super) replayed: Remembered<VerdictReport>,
@@ -179,22 +189,33 @@ impl Opened {
         }
     }
 
-    /// Runs something with the places of the journal's lines.
-    pub(super) fn with_index<T>(
-        &self,
-        with: impl FnOnce(&LineIndex) -> Result<T, CliError>,
-    ) -> Result<T, CliError> {
-        let mut known = lock(&self.memory.index);
-        let (stamp, index) = &mut *known;
-        if *stamp != self.stamp {
-            // A journal that changed without growing was not appended to.
-            if index.size() >= self.summary.journal_bytes {
-                *index = LineIndex::default();
+    /// Returns the journal's lines. A long journal that was not counted yet is not counted for this.
+    pub(super) fn lines(&self) -> Result<Lines<'_>, CliError> {
+        let known = lock(&self.memory.index).clone();
+        let is_current = known.stamp == self.stamp;
+        let uncounted = self.summary.journal_bytes.saturating_sub(known.index.size());
+        match self.summary.condition {
+            Condition::Whole { head } if !is_current && uncounted > COUNTED_BYTES_MAX => {
+                let (records, size) = (head.records.get(), self.summary.journal_bytes);
+                Ok(Lines::declared(&self.store, &self.id, records, size))
             }
-            index.update(&self.store, &self.id)?;
-            *stamp = self.stamp;
+            _ => self.counted_lines(),
         }
-        with(index)
+    }
+
+    /// Returns the journal's lines, counted. Nobody waits for somebody else who counts.
+    pub(super) fn counted_lines(&self) -> Result<Lines<'_>, CliError> {
+        let Counted { stamp, mut index } = lock(&self.memory.index).clone();
+        if stamp != self.stamp {
+            let fresh = Arc::make_mut(&mut index);
+            // A journal that changed without growing was not appended to.
+            if fresh.size() >= self.summary.journal_bytes {
+                *fresh = LineIndex::default();
+            }
+            fresh.update(&self.store, &self.id)?;
+            *lock(&self.memory.index) = Counted { stamp: self.stamp, index: index.clone() };
+        }
+        Ok(Lines::counted(&self.store, &self.id, index))
     }
 
     /// Reads the whole journal with its documents.

@@ -10,6 +10,7 @@ use hence_skills::recorded_outcome;
 use hence_state::Profile;
 
 use super::Views;
+use super::index::Lines;
 use super::opened::Opened;
 use super::shown::{List, Shown};
 use super::times::times_of;
@@ -56,26 +57,40 @@ pub(super) struct ReadLine {
 
 /// Reads the records of a window, fewer where they are very long.
 pub(super) fn read_lines(run: &Opened, window: Window) -> Result<(u64, Vec<ReadLine>), CliError> {
+    match read_window(run, &run.lines()?, window)? {
+        Some(read) => Ok(read),
+        // Records that do not declare their places are found by counting.
+        None => Ok(read_window(run, &run.counted_lines()?, window)?.unwrap_or_default()),
+    }
+}
+
+/// Reads a window of lines; nothing where records do not stand at the places that they declare.
+fn read_window(
+    run: &Opened,
+    journal: &Lines<'_>,
+    window: Window,
+) -> Result<Option<(u64, Vec<ReadLine>)>, CliError> {
     let profile = run.profile();
-    run.with_index(|index| {
-        let mut lines = Vec::new();
-        let until = window.from.saturating_add(window.limit);
-        let mut read = 0;
-        if window.from < index.count() {
-            index.visit(&run.store, &run.id, window.from, |line| {
-                read += line.bytes.len();
-                let is_full = window != Window::WHOLE && read > WINDOW_BYTES_MAX && !lines.is_empty();
-                if line.index >= until || is_full {
-                    return Ok(ControlFlow::Break(()));
-                }
-                let record = decode(line.index, line.bytes, &profile);
-                let bytes = line.bytes.to_vec();
-                lines.push(ReadLine { index: line.index, offset: line.offset, bytes, record });
-                Ok(ControlFlow::Continue(()))
-            })?;
+    let mut lines: Vec<ReadLine> = Vec::new();
+    let until = window.from.saturating_add(window.limit);
+    let mut read = 0;
+    if window.from >= journal.count() {
+        return Ok(Some((journal.count(), lines)));
+    }
+    let is_found = journal.visit(window.from, |line| {
+        read += line.bytes.len();
+        let is_full = window != Window::WHOLE && read > WINDOW_BYTES_MAX && !lines.is_empty();
+        if line.index >= until || is_full {
+            return Ok(ControlFlow::Break(()));
         }
-        Ok((index.count(), lines))
-    })
+        let record = decode(line.index, line.bytes, &profile);
+        let bytes = line.bytes.to_vec();
+        lines.push(ReadLine { index: line.index, offset: line.offset, bytes, record });
+        Ok(ControlFlow::Continue(()))
+    })?;
+    let stands = |line: &ReadLine| line.record.as_ref().is_ok_and(|found| found.index.get() == line.index);
+    let is_regular = is_found && (!journal.are_declared() || lines.iter().all(stands));
+    Ok(is_regular.then(|| (journal.count(), lines)))
 }
 
 fn decode(index: u64, line: &[u8], profile: &Profile) -> Result<Chained, DecodeError> {
@@ -302,12 +317,12 @@ impl Views {
         let (wanted, profile) = (text.to_lowercase(), run.profile());
         let mut items: Vec<FoundRow> = Vec::new();
         let mut next = None;
-        run.with_index(|index| {
+        let mut search = |journal: &Lines<'_>| {
             let mut read = 0;
-            if wanted.is_empty() || window.from >= index.count() {
-                return Ok(());
+            if wanted.is_empty() || window.from >= journal.count() {
+                return Ok(true);
             }
-            index.visit(&run.store, &run.id, window.from, |line| {
+            journal.visit(window.from, |line| {
                 if items.len() as u64 >= window.limit || read > SEARCH_BYTES_MAX {
                     next = Some(line.index);
                     return Ok(ControlFlow::Break(()));
@@ -321,7 +336,10 @@ impl Views {
                 }
                 Ok(ControlFlow::Continue(()))
             })
-        })?;
+        };
+        if !search(&run.lines()?)? {
+            search(&run.counted_lines()?)?;
+        }
         Ok(List { total: None, from: window.from, next, items })
     }
 }

@@ -174,7 +174,7 @@ impl Views {
     pub(super) fn overview(&self, run: &Opened, buckets: u64) -> Result<Overview, CliError> {
         let first = first_time(run)?;
         let start = Start(first);
-        let total = run.with_index(|index| Ok(index.count()))?;
+        let total = run.lines()?.count();
         let size = total.div_ceil(buckets.clamp(1, BUCKETS_MAX)).max(1);
         let mut items: Vec<BucketRow> = Vec::new();
         let (mut from, mut end_ms) = (0, None);

@@ -200,7 +200,7 @@ impl Views {
     ) -> Result<ChangesReport, CliError> {
         let last = match at {
             Some(at) => at,
-            None => run.with_index(|index| Ok(index.count().saturating_sub(1)))?,
+            None => run.lines()?.count().saturating_sub(1),
         };
         // The state before the header is none.
         let first = after.or_else(|| last.checked_sub(1));

@@ -10,8 +10,11 @@ use super::opened::Opened;
 use crate::prelude::*;
 use crate::time_log::{times_elsewhere_name, times_name};
 
-/// The bytes of the log that are looked at in one step of the search.
-const PROBE_BYTES: u64 = 64 * 1024;
+/// The bytes of the log that are looked at in one step of the search: several lines.
+const PROBE_BYTES: u64 = 8 * 1024;
+
+/// The bytes that are read whole, once the search has come so near.
+const NEAR_BYTES: u64 = 64 * 1024;
 
 /// The bytes before the first record of the window that are read, for what belongs to it and was noted before.
 const LEAD_BYTES: u64 = 64 * 1024;
@@ -29,7 +32,7 @@ pub(super) fn times_of(run: &Opened, known: &BTreeMap<u64, TimedRecord>) -> Resu
         let log = TimeLog { run, name: &name };
         let Some(size) = log.size()? else { continue };
         let start = log.place_of(*first, size)?.saturating_sub(LEAD_BYTES);
-        let end = log.place_of(last.saturating_add(1), size)?.saturating_add(2 * PROBE_BYTES);
+        let end = log.place_of(last.saturating_add(1), size)?.saturating_add(2 * NEAR_BYTES);
         let bytes = log.read(start, end.min(start.saturating_add(WINDOW_BYTES_MAX)))?;
         let find = |index: RecordIndex| known.get(&index.get()).copied();
         times.read(whole_lines(&bytes, start), is_elsewhere, find);
@@ -67,7 +70,7 @@ impl TimeLog<'_> {
     /// Returns a place before the line of a record, near it: records are noted in their order.
     fn place_of(&self, record: u64, size: u64) -> Result<u64, CliError> {
         let (mut low, mut high) = (0, size);
-        while high - low > PROBE_BYTES {
+        while high - low > NEAR_BYTES {
             let middle = low + (high - low) / 2;
             let probe = self.read(middle, middle.saturating_add(PROBE_BYTES))?;
             let lines = whole_lines(&probe, middle).split(|byte| *byte == b'\n');

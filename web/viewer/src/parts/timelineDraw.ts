@@ -90,6 +90,10 @@ function drawTitles(context: CanvasRenderingContext2D, { tracks, ink, fonts, wid
   }
 }
 
+/** The room that the texts of a tick and of a fold take at most. */
+const TICK_WIDE = 54;
+const FOLD_WIDE = 90;
+
 function drawAxis(context: CanvasRenderingContext2D, scene: Scene): void {
   const { ink, fonts, scale, width, height } = scene;
   context.font = `11px ${fonts.sans}`;
@@ -102,7 +106,9 @@ function drawAxis(context: CanvasRenderingContext2D, scene: Scene): void {
     context.fillRect(Math.round(x), AXIS_HIGH - 4, 1, height);
     const value = toDomain(scale, unit);
     const text = scene.isTime ? duration(value) : String(Math.round(value));
-    if (x - last < 64 || scale.folds.some((fold) => unit > fold.unit && unit < fold.unit + fold.width)) continue;
+    // The length of a fold stands in the same line, and takes the place.
+    const isTaken = scale.folds.some((fold) => Math.abs(x + TICK_WIDE / 2 - xOf(scene, fold.unit + fold.width / 2)) < (TICK_WIDE + FOLD_WIDE) / 2);
+    if (x - last < 64 || isTaken) continue;
     context.fillStyle = ink("--faint");
     context.fillText(text, x + 4, 12);
     last = x;

@@ -70,7 +70,13 @@ export class HttpSource implements Source {
     let isEnded = false;
     let stream: EventSource | null = null;
     let timer: ReturnType<typeof setTimeout> | undefined;
+    const close = (): void => {
+      clearTimeout(timer);
+      stream?.close();
+      stream = null;
+    };
     const open = (): void => {
+      close();
       stream = new EventSource(address(path, { after: last }));
       stream.onopen = () => {
         wait = RECONNECT_MS;
@@ -78,7 +84,7 @@ export class HttpSource implements Source {
       };
       stream.onerror = () => {
         // The stream is opened again by hand: `after` must name the last record that was seen.
-        stream?.close();
+        close();
         watcher.onConnection(false);
         if (isEnded) return;
         timer = setTimeout(open, wait);
@@ -93,11 +99,17 @@ export class HttpSource implements Source {
         });
       }
     };
+    // A browser has few connections to one server: a tab that nobody sees gives its own back, and catches up when it is seen.
+    const onVisibility = (): void => {
+      if (document.hidden) close();
+      else if (!isEnded && stream === null) open();
+    };
+    document.addEventListener("visibilitychange", onVisibility);
     open();
     return () => {
       isEnded = true;
-      clearTimeout(timer);
-      stream?.close();
+      document.removeEventListener("visibilitychange", onVisibility);
+      close();
     };
   }
 }

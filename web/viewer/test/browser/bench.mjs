@@ -1,12 +1,12 @@
 // Measures the page on a long run: first paint, memory of the tab, frames and long tasks while scrolling, the largest response.
 // `node test/browser/bench.mjs [RECORDS] [FOLDER]`: the run is made in FOLDER, or found there from an earlier call.
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync, existsSync, statSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync, existsSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-import { BINARY, missing, openBrowser, startServer } from "./browser.mjs";
-import { hence, ROOT } from "./store.mjs";
+import { BINARY, missing, openBrowser, startServer, tabMemory } from "./browser.mjs";
+import { hence, longProblem } from "./store.mjs";
 
 const records = Number(process.argv[2] ?? 100_000);
 const folder = process.argv[3] ?? mkdtempSync(join(tmpdir(), "hence-bench-"));
@@ -18,33 +18,6 @@ const why = await missing();
 if (why !== null) {
   console.log(`skipped: ${why}`);
   process.exit(0);
-}
-
-/** A problem whose loop never meets its condition: four records for each iteration. */
-function problem() {
-  const document = JSON.parse(readFileSync(join(ROOT, "examples/outage-cause.json"), "utf8"));
-  const iterations = Math.floor(records / 4);
-  document.id = RUN;
-  document.settings.max_steps = 7 + 3 * iterations;
-  document.settings.loop.max_iterations = iterations;
-  return JSON.stringify(document);
-}
-
-/** The largest resident memory of a page's process, in MB; the browser's own processes are told apart by their arguments. */
-function tabMemory(browserPid) {
-  const parents = new Map();
-  const found = [];
-  for (const name of readdirSync("/proc").filter((one) => /^[0-9]+$/.test(one))) {
-    try {
-      const status = readFileSync(`/proc/${name}/status`, "utf8");
-      parents.set(name, /^PPid:\s+([0-9]+)/m.exec(status)?.[1]);
-      if (readFileSync(`/proc/${name}/cmdline`, "utf8").includes("--type=renderer")) found.push([name, Number(/^VmRSS:\s+([0-9]+)/m.exec(status)?.[1] ?? 0)]);
-    } catch {
-      // The process ended meanwhile.
-    }
-  }
-  const isOurs = (pid) => pid === String(browserPid) || (parents.has(pid) && parents.get(pid) !== "0" && isOurs(parents.get(pid)));
-  return Math.max(0, ...found.filter(([pid]) => isOurs(pid)).map(([, kb]) => kb)) / 1024;
 }
 
 async function scrolling(page) {
@@ -72,8 +45,8 @@ async function scrolling(page) {
 
 mkdirSync(folder, { recursive: true });
 if (!existsSync(join(folder, ".hence/runs", RUN, "trace.ndjson"))) {
-  writeFileSync(join(folder, `${RUN}.json`), problem());
-  await hence(BINARY, folder, ["run", `${RUN}.json`], [1]);
+  writeFileSync(join(folder, `${RUN}.json`), longProblem(RUN, records));
+  await hence(BINARY, folder, ["run", `${RUN}.json`], [0, 1, 5]);
 }
 const server = await startServer(folder);
 const browser = await openBrowser();
@@ -118,8 +91,6 @@ await page.goto(server.address(`#/run/${RUN}?view=integrity`));
 await page.locator("text=records hold").first().waitFor({ timeout: 600_000 });
 const verified = Date.now() - verifyStarted;
 const heap = (await session.send("Performance.enable"), await session.send("Performance.getMetrics")).metrics.find((one) => one.name === "JSHeapUsedSize").value / 1024 ** 2;
-const version = await session.send("SystemInfo.getProcessInfo").catch(() => null);
-void version;
 const memory = tabMemory(process.pid);
 
 const file = join(folder, "bench.html");

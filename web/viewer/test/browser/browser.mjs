@@ -1,6 +1,6 @@
 // Starts Chromium and the program for the browser tests.
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -53,6 +53,7 @@ export function startServer(folder, args = []) {
       const url = new URL(found[0]);
       resolve({
         origin: url.origin,
+        pid: child.pid,
         token: new URLSearchParams(url.hash.slice(1)).get("token"),
         address: (hash) => `${url.origin}/${hash}`,
         stop: () => new Promise((done) => {
@@ -94,4 +95,21 @@ export async function openPage(context, origin) {
     if (response.url().includes("/api/v1/") && length > 256 * 1024 + 4096) problems.push(`response of ${length} bytes: ${response.url()}`);
   });
   return { page, problems };
+}
+
+/** The largest resident memory of a page's process, in MB; the browser's own processes are told apart by their arguments. */
+export function tabMemory(browserPid) {
+  const parents = new Map();
+  const found = [];
+  for (const name of readdirSync("/proc").filter((one) => /^[0-9]+$/.test(one))) {
+    try {
+      const status = readFileSync(`/proc/${name}/status`, "utf8");
+      parents.set(name, /^PPid:\s+([0-9]+)/m.exec(status)?.[1]);
+      if (readFileSync(`/proc/${name}/cmdline`, "utf8").includes("--type=renderer")) found.push([name, Number(/^VmRSS:\s+([0-9]+)/m.exec(status)?.[1] ?? 0)]);
+    } catch {
+      // The process ended meanwhile.
+    }
+  }
+  const isOurs = (pid) => pid === String(browserPid) || (parents.has(pid) && parents.get(pid) !== "0" && isOurs(parents.get(pid)));
+  return Math.max(0, ...found.filter(([pid]) => isOurs(pid)).map(([, kb]) => kb)) / 1024;
 }

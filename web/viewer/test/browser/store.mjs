@@ -154,6 +154,15 @@ export async function makeStore(binary) {
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
+/** A problem whose loop never meets its condition: four records for each iteration. */
+export function longProblem(id, records) {
+  const iterations = Math.ceil(records / 4);
+  const evidence = Array.from({ length: 8 }, (_, at) => ({ source: `note ${at}` }));
+  const stop = { path: "artifacts.verification.checks.evidence_count", operator: "gte", value: 1000 };
+  const loop = { enabled: true, start_step: "AcquireEvidence", end_step: "Verify", max_iterations: iterations, stop_condition: stop };
+  return problem(id, "How long does a record take?", { inputs: { context: { evidence } }, settings: { evidence_batch: 1, max_steps: 10 + 3 * iterations, loop } });
+}
+
 /** Changes one word of the fourth record, as somebody who wants another past would. */
 function tamper(path) {
   chmodSync(path, 0o644);
