@@ -6,16 +6,20 @@ use std::sync::Arc;
 use hence_canon::Value;
 use hence_sandbox::{Answer, Event, PyValue, Sandbox};
 
-use crate::context::Context;
+use crate::context::{Content, Context};
 use crate::functions::{Functions, Reply};
 use crate::progress::{Next, Progress};
 use crate::record::{Block, BlockEnd, CodeError, Function, Operation, SubCall};
 use crate::session::{Interrupted, Session, feed_own};
 use crate::spec::{AnswerForms, Spec};
+use crate::subscripts;
 use crate::variables::{SolveVariables, is_kept};
 
 /// The expression that lists the names of the interpreter with the types of their values.
-const NAMES: &str = "[[__k, type(__v).__name__] for __k, __v in list(locals().items())]";
+const NAMES: &str = "[[__k, __py_type(__v).__name__] for __k, __v in __py_list(__py_locals().items())]";
+
+/// The name of the limit of a block that took away what the loop's own code needs.
+pub(crate) const NAMES_LIMIT: &str = "names";
 
 /// The types whose values JSON has.
 const DATA_TYPES: [&str; 10] =
@@ -75,10 +79,13 @@ pub(crate) fn run(
 ) -> Result<Block, Interrupted> {
     let contexts = session.tools.contexts()?;
     let (turn, block, code) = (start.turn, start.block, start.code.clone());
-    let inputs = inputs_of(session, contexts, &code)?;
+    load_mentioned(session, sandbox, contexts, &code)?;
+    let traced = subscripts::trace(&code, &|name| is_text(contexts, name));
+    session.traces |= traced.is_changed;
+    let inputs = std::mem::take(&mut session.pending);
     let inputs: Vec<(&str, &Value)> = inputs.iter().map(|(name, value)| (&**name, value)).collect();
     let mut functions = Functions::new(start, contexts);
-    let mut event = sandbox.feed(&code, &inputs)?;
+    let mut event = sandbox.feed(&traced.code, &inputs)?;
     let end = loop {
         event = match event {
             Event::Call(call) => match functions.answer(&call, calls)? {
@@ -101,6 +108,7 @@ pub(crate) fn run(
         };
     };
     let printed = sandbox.take_output();
+    let uses = used_contexts(contexts, &code, &traced.used);
     let mut made = Block {
         turn,
         block,
@@ -111,39 +119,98 @@ pub(crate) fn run(
         operations: std::mem::take(&mut functions.operations),
         others: Vec::new(),
         refused: Vec::new(),
-        reads: functions.take_reads(),
+        reads: Vec::new(),
+        reads_left_out: 0,
+        uses,
     };
     if !matches!(made.end, BlockEnd::Stopped { .. }) {
-        match functions.rolled_back {
-            true => session.restart_with(&functions.variables),
-            false => collect(session, sandbox, &mut functions, &mut made)?,
-        }
+        finish(session, sandbox, &mut functions, &mut made)?;
     }
+    (made.reads, made.reads_left_out) = functions.take_reads();
     Ok(made)
 }
 
-/// Returns the values that a block gets: contexts that it mentions for the first time, and variables that were changed
-/// outside the interpreter.
-fn inputs_of(
+/// Collects what a block leaves. A block that took away what the loop needs for it counts as stopped.
+fn finish(
     session: &mut Session<'_>,
+    sandbox: &mut dyn Sandbox,
+    functions: &mut Functions<'_>,
+    made: &mut Block,
+) -> Result<(), Interrupted> {
+    let operations = made.operations.clone();
+    let read = match session.traces {
+        true => feed_own(sandbox, "__taken()", &[]).map(|taken| functions.note_taken(&taken)),
+        false => Ok(()),
+    };
+    let collected = read.and_then(|()| match functions.rolled_back {
+        true => {
+            session.restart_with(&functions.variables);
+            Ok(())
+        }
+        false => collect(session, sandbox, functions, made),
+    });
+    match collected {
+        Err(Interrupted::OwnCode(limit, _)) => {
+            let limit = limit.map_or(NAMES_LIMIT, |limit| limit.as_str()).into();
+            (made.end, made.operations) = (BlockEnd::Stopped { limit }, operations);
+            (made.others, made.refused) = (Vec::new(), Vec::new());
+            Ok(())
+        }
+        other => other,
+    }
+}
+
+/// Returns whether a name is that of a context whose parts are characters.
+fn is_text(contexts: &[Context], name: &str) -> bool {
+    Context::numbered(name)
+        .and_then(|number| contexts.iter().find(|context| context.number == number))
+        .is_some_and(|context| !matches!(context.content, Content::Value(_)))
+}
+
+/// Returns the numbers of the contexts whose value a block uses in a way that does not say which parts it looks at.
+fn used_contexts(contexts: &[Context], code: &str, used: &BTreeSet<String>) -> Vec<u64> {
+    let names = |context: &Context| -> Vec<String> {
+        let short = (context.number == 0).then(|| "context".to_owned());
+        short.into_iter().chain([Context::name(context.number)]).collect()
+    };
+    let is_used = |context: &&Context| match &context.content {
+        Content::Value(_) => names(context).iter().any(|name| mentions(code, name)),
+        // Code has no more than the functions of the host for a text that is not loaded.
+        _ if !context.is_loaded_whole() => false,
+        _ => names(context).iter().any(|name| used.contains(name)),
+    };
+    contexts.iter().filter(is_used).map(|context| context.number as u64).collect()
+}
+
+/// Gives the interpreter the contexts that a block mentions for the first time. A small one is a value; a large one is an object whose
+/// parts come from the host.
+fn load_mentioned(
+    session: &mut Session<'_>,
+    sandbox: &mut dyn Sandbox,
     contexts: &[Context],
     code: &str,
-) -> Result<Vec<(Arc<str>, Value)>, Interrupted> {
-    let mut inputs: Vec<(Arc<str>, Value)> = std::mem::take(&mut session.pending).into_iter().collect();
+) -> Result<(), Interrupted> {
     for context in contexts {
-        let short = (context.number == 0).then(|| "context".to_owned());
-        // Passing a large value costs time, so a name that no block uses gets none.
-        for name in short.into_iter().chain([Context::name(context.number)]) {
-            if mentions(code, &name)
-                && !session.loaded.contains(&*name)
-                && let Some(value) = context.load()?
-            {
-                session.loaded.insert(name.as_str().into());
-                inputs.push((name.into(), value));
-            }
+        let (number, name) = (context.number, Context::name(context.number));
+        let is_first = number == 0;
+        let is_mentioned = mentions(code, &name) || (is_first && mentions(code, "context"));
+        if !is_mentioned || !session.loaded.insert(number) {
+            continue;
         }
+        let (input, mut own) = match context.load()? {
+            Some(value) => ((&*name, value), format!("__in['{name}'] = {name}\n")),
+            None => {
+                let (kind, length, refusal) = context.large();
+                let own = format!("{name} = {kind}('{name}', {length}, __refusal)\n");
+                (("__refusal", refusal.into()), own)
+            }
+        };
+        if is_first {
+            own.push_str(&format!("context = {name}\nif '{name}' in __in:\n    __in['context'] = {name}\n"));
+        }
+        feed_own(sandbox, &own, &[(input.0, &input.1)])?;
     }
-    Ok(inputs)
+    Ok(())
 }
 
 /// Returns whether code contains a name as a whole word.

@@ -364,6 +364,40 @@ impl Context {
         format!("context_{number}")
     }
 
+    /// Returns the number of the context that has a name: `context` is the first.
+    pub(crate) fn numbered(name: &str) -> Option<usize> {
+        match name {
+            "context" => Some(0),
+            // Other spellings of a number are other names.
+            other => {
+                let number = other.strip_prefix("context_")?.parse().ok()?;
+                (Self::name(number) == other).then_some(number)
+            }
+        }
+    }
+
+    /// Returns the class that stands for a context that is too large to be a value, its length, and what code is told that wants all.
+    pub(crate) fn large(&self) -> (&'static str, u64, String) {
+        let (name, what) = (Self::name(self.number), self.describe());
+        let told = |advice: &str| format!("{name} is {what}, too large to be one value: {advice}");
+        match &self.content {
+            Content::Texts(texts) => {
+                let advice = "take files with context[i] for i in range(len(context)), search(text) and slice(start, end, item=i)";
+                ("_LargeList", texts.len() as u64, told(&advice.replace("context", &name)))
+            }
+            Content::Text(text) => {
+                let advice = "use len(context), context[a:b], context.find(text, start), context.count(text) and search(text)";
+                ("_LargeText", text.index.characters, told(&advice.replace("context", &name)))
+            }
+            Content::Value(_) => ("_LargeList", 0, told("it cannot be used")),
+        }
+    }
+
+    /// Returns whether the context becomes one value of the interpreter.
+    pub(crate) fn is_loaded_whole(&self) -> bool {
+        self.loaded_bytes() <= LOADED_BYTES_MAX
+    }
+
     /// Describes the context for a model: its type and its size.
     pub fn describe(&self) -> String {
         match &self.content {
@@ -398,7 +432,7 @@ impl Context {
     /// # Errors
     /// As for [`Text::slice`].
     pub fn load(&self) -> Result<Option<Value>, ContextFault> {
-        if self.loaded_bytes() > LOADED_BYTES_MAX {
+        if !self.is_loaded_whole() {
             return Ok(None);
         }
         let whole = |text: &Text| text.slice(0, text.index.characters);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Digest, Object, Value};
 
+use crate::block::NAMES_LIMIT;
 use crate::record::{Block, BlockEnd};
 use crate::spec::{ContextKind, ContextPin, Spec};
 
@@ -109,7 +110,7 @@ fn describe(pin: &ContextPin) -> String {
     match pin.kind {
         ContextKind::Text => {
             let way = if *bytes > crate::context::LOADED_BYTES_MAX {
-                ", too large to be a `str`: read it with `slice` and `search`"
+                ", too large to be a `str`: use `len`, `context[a:b]`, `find`, `count`, `slice` and `search`"
             } else {
                 ""
             };
@@ -117,7 +118,7 @@ fn describe(pin: &ContextPin) -> String {
         }
         ContextKind::Files => {
             let way = if *bytes > crate::context::LOADED_BYTES_MAX {
-                "; too large for one list: read files with `slice(…, item=N)` and `search`"
+                "; too large for one list: take files with `context[i]`, `slice(…, item=i)` and `search`"
             } else {
                 ""
             };
@@ -163,12 +164,18 @@ pub(crate) fn block_feedback(block: &Block, names: &[(String, &'static str)]) ->
             let line = error.line.map(|line| format!(" (line {line})")).unwrap_or_default();
             let _ = writeln!(text, "{}: {}{line}", error.kind, error.message);
         }
+        BlockEnd::Stopped { limit } if &**limit == NAMES_LIMIT => {
+            text.push_str("The block was stopped: it changes names with leading underscores that the session needs. Its variables are lost; those of earlier blocks are there.\n");
+        }
         BlockEnd::Stopped { limit } => {
             let _ = writeln!(
                 text,
                 "The block was stopped: limit of {limit}. Its variables are lost; those of earlier blocks are there."
             );
         }
+    }
+    if let Some((_, kind)) = block.others.iter().find(|(name, _)| &**name == "Final") {
+        let _ = writeln!(text, "(`Final` holds a {kind} that is no data, so it is no answer)");
     }
     for (name, reason) in &block.refused {
         let _ = writeln!(text, "(variable {name} is not stored: {reason})");

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hence_canon::{Digest, Float, Object, Value};
-use hence_cognition::budget::{Costs, Usage, costs_value};
+use hence_cognition::budget::{Costs, Limits, Usage, costs_value};
 use hence_journal::RecordIndex;
 use hence_variables::Status;
 
@@ -16,6 +16,9 @@ use crate::record::{Block, BlockEnd, Entry, Operation};
 
 /// The version of the documents.
 const VERSION: &str = "1.0.0";
+
+/// The part of a budget, in percent, from which on a report warns.
+const WARN_PERCENT: u64 = 80;
 
 /// A run with its children, as the documents describe it.
 pub struct Task {
@@ -31,8 +34,7 @@ pub struct Task {
 
 impl Task {
     fn id(&self, prefix: &str) -> String {
-        let digest = Digest::of(format!("{prefix}\n{}", self.run).as_bytes()).to_string();
-        format!("{prefix}-{}", digest.chars().take(8).collect::<String>())
+        id_of(prefix, &self.run)
     }
 
     /// Returns the node id of the task.
@@ -50,17 +52,26 @@ impl Task {
         }
     }
 
-    /// Returns what the run itself used, without its children.
-    fn own_usage(&self) -> Usage {
-        let mut own = Usage::default();
+    /// Returns what the run itself used of each model, without its children. The model of its turns is always there.
+    fn usage_by_model(&self) -> BTreeMap<Arc<str>, Usage> {
+        let name = &self.progress.spec().model.name;
+        let mut used = BTreeMap::from([(name.clone(), Usage::default())]);
+        let mut add = |model: &Arc<str>, usage: &Usage| used.entry(model.clone()).or_default().add(usage);
         for (_, entry) in self.progress.path() {
             match &**entry {
-                Entry::Turn(turn) => own.add(&turn.reply.usage),
-                Entry::Compact(compact) => own.add(&compact.reply.usage),
-                Entry::Call(call) if call.child.is_none() => own.add(&call.used.calls),
+                Entry::Turn(turn) => add(&turn.model, &turn.reply.usage),
+                Entry::Compact(compact) => add(name, &compact.reply.usage),
+                Entry::Call(call) if call.child.is_none() => add(&call.model, &call.used.calls),
                 _ => {}
             }
         }
+        used
+    }
+
+    /// Returns what the run itself used, without its children.
+    fn own_usage(&self) -> Usage {
+        let mut own = Usage::default();
+        self.usage_by_model().values().for_each(|used| own.add(used));
         own
     }
 
@@ -79,6 +90,12 @@ impl Task {
         let is_cached = |entry: &Entry| matches!(entry, Entry::Call(call) if call.cached_from.is_some());
         self.progress.path().iter().filter(|(_, entry)| is_cached(entry)).count() as u64
     }
+}
+
+/// Returns the id that a run has in the documents.
+fn id_of(prefix: &str, run: &str) -> String {
+    let digest = Digest::of(format!("{prefix}\n{run}").as_bytes()).to_string();
+    format!("{prefix}-{}", digest.chars().take(8).collect::<String>())
 }
 
 fn object(members: Vec<(&str, Value)>) -> Value {
@@ -245,15 +262,17 @@ pub fn trajectory(task: &Task) -> Value {
     ];
     let tree = variables.workspace().state(variables.state()).and_then(|state| state.tree());
     about.extend(tree.map(|tree| ("tree_id", tree.to_string().into())));
-    object(vec![
+    about.extend(spec.parent.as_ref().map(|parent| ("parent_task_id", id_of("task", &parent.run).into())));
+    let mut members = vec![
         ("version", VERSION.into()),
         ("trajectory_id", task.id("traj").into()),
         ("task_context", object(about)),
         ("iterations", iterations.into()),
-        // A run that has not ended has no outcome, and none of the words of the format says so.
-        ("outcome", if task.status() == "running" { Value::Null } else { outcome }),
         ("metadata", object(vec![("run", task.run.clone().into()), ("clock", "logical".into())])),
-    ])
+    ];
+    // A run that has not ended has no outcome, and none of the words of the format says so.
+    members.extend((task.status() != "running").then_some(("outcome", outcome)));
+    object(members)
 }
 
 /// Returns the names of the variables that the blocks of a run wrote.
@@ -262,13 +281,13 @@ fn written_names(task: &Task) -> BTreeSet<Arc<str>> {
         Entry::Block(block) => Some(&block.operations),
         _ => None,
     });
-    written
-        .flatten()
-        .filter_map(|operation| match operation {
-            Operation::Set { name, .. } => Some(name.clone()),
-            _ => None,
-        })
-        .collect()
+    let names = written.flatten().filter_map(|operation| match operation {
+        Operation::Set { name, .. } => Some(name.clone()),
+        _ => None,
+    });
+    // A form of another runtime sets the answer without a block.
+    let answer = task.progress.variables().answer().map(|_| "Final".into());
+    names.chain(answer).collect()
 }
 
 fn thought(prose: &str) -> Value {
@@ -278,9 +297,10 @@ fn thought(prose: &str) -> Value {
 fn silent(count: usize, prose: &str, time: Value) -> Value {
     let action = object(vec![("tool", "none".into()), ("parameters", Object::new().into())]);
     let observation = object(vec![
-        ("status", "success".into()),
+        ("status", "failure".into()),
         ("result", "nothing ran".into()),
         ("result_type", "text".into()),
+        ("error_details", "the reply has no code".into()),
     ]);
     numbered(count, time, prose, action, observation)
 }
@@ -313,6 +333,29 @@ fn iteration(count: usize, prose: &str, block: &Block, time: Value) -> Value {
     numbered(count, time, prose, action, object(members))
 }
 
+/// Returns the record of what one run used of one model.
+fn cost_record(task: &Task, model: &Arc<str>, used: &Usage) -> Value {
+    let spec = task.progress.spec();
+    let cached = task.progress.path().iter().filter(|(_, entry)| {
+        matches!(&**entry, Entry::Call(call) if call.cached_from.is_some() && call.model == *model)
+    });
+    let mut members = vec![
+        ("node_id", Value::from(task.node_id())),
+        ("model", model.clone().into()),
+        ("input_tokens", used.tokens_in.into()),
+        ("output_tokens", used.tokens_out.into()),
+        ("total_tokens", used.tokens().into()),
+        ("total_cost_usd", number(&used.cost, "USD")),
+        ("exact", costs_value(&used.cost)),
+        ("cache_hits", cached.count().into()),
+    ];
+    let pins = [Some(&spec.model), spec.sub_model.as_ref()];
+    let pin = pins.into_iter().flatten().find(|pin| pin.name == *model);
+    let price = pin.and_then(|pin| pin.price.clone());
+    members.extend(price.map(|price| ("pricing_per_million", price.into())));
+    object(members)
+}
+
 /// Returns the cost of a run and its children.
 pub fn cost_report(root: &Task) -> Value {
     let mut records: Vec<Value> = Vec::new();
@@ -320,24 +363,11 @@ pub fn cost_report(root: &Task) -> Value {
     let mut by_depth: BTreeMap<u64, Usage> = BTreeMap::new();
     let (mut deepest, mut nodes) = (0, 0_u64);
     root.walk(0, &mut |task, depth| {
-        let own = task.own_usage();
-        let model = &task.progress.spec().model.name;
-        let mut members = vec![
-            ("node_id", Value::from(task.node_id())),
-            ("model", model.clone().into()),
-            ("input_tokens", own.tokens_in.into()),
-            ("output_tokens", own.tokens_out.into()),
-            ("total_tokens", own.tokens().into()),
-            ("total_cost_usd", number(&own.cost, "USD")),
-            ("exact", costs_value(&own.cost)),
-            ("cache_hits", task.cached().into()),
-        ];
-        members.extend(
-            task.progress.spec().model.price.clone().map(|price| ("pricing_per_million", price.into())),
-        );
-        records.push(object(members));
-        by_model.entry(model.clone()).or_default().add(&own);
-        by_depth.entry(depth).or_default().add(&own);
+        for (model, used) in task.usage_by_model() {
+            records.push(cost_record(task, &model, &used));
+            by_model.entry(model).or_default().add(&used);
+            by_depth.entry(depth).or_default().add(&used);
+        }
         (deepest, nodes) = (deepest.max(depth), nodes + 1);
     });
     let all = root.subtree_usage();
@@ -367,88 +397,50 @@ pub fn cost_report(root: &Task) -> Value {
         ("records", records.into()),
         ("aggregates", aggregates),
     ];
-    members.extend(spec.limits.calls.tokens.map(|limit| ("budget", budget(limit, all.tokens()))));
+    members.extend(budget(&spec.limits.calls, &all).map(|budget| ("budget", budget)));
     object(members)
 }
 
-fn budget(limit: u64, used: u64) -> Value {
-    let percent = used.saturating_mul(100).checked_div(limit).unwrap_or(100).min(100);
+/// Returns how much of the limits of tokens and dollars is used; `None` when there is neither. With both, the larger part counts.
+fn budget(limits: &Limits, used: &Usage) -> Option<Value> {
+    let (mut members, mut percent, mut is_over) = (Vec::new(), 0, false);
+    if let Some(limit) = limits.tokens {
+        let tokens = used.tokens();
+        percent = tokens.saturating_mul(100).checked_div(limit).unwrap_or(100);
+        is_over = tokens > limit;
+        members.extend([
+            ("budget_tokens", limit.into()),
+            ("usage", tokens.into()),
+            ("remaining", limit.saturating_sub(tokens).into()),
+        ]);
+    }
+    if let Some(limit) = limits.cost.get("USD").copied() {
+        let spent = used.cost.get("USD").copied().unwrap_or_default();
+        let part = |percent: u64| limit.divided_by(100).times(percent).is_none_or(|part| spent >= part);
+        percent = percent.max((0..=100).rev().find(|percent| part(*percent)).unwrap_or(0));
+        is_over |= spent > limit;
+        members.extend([
+            ("budget_usd", number(&limits.cost, "USD")),
+            ("budget_usd_exact", limit.to_string().into()),
+            ("usage_usd_exact", spent.to_string().into()),
+            ("remaining_usd_exact", limit.minus(spent).to_string().into()),
+        ]);
+    }
+    if members.is_empty() {
+        return None;
+    }
     let status = match percent {
-        100.. => "exceeded",
+        _ if is_over => "exceeded",
         95.. => "critical",
-        80.. => "warning",
+        WARN_PERCENT.. => "warning",
         _ => "ok",
     };
-    object(vec![
-        ("budget_tokens", limit.into()),
+    members.extend([
+        ("warn_threshold_pct", WARN_PERCENT.into()),
         ("enforcement", "abort".into()),
-        ("usage", used.into()),
-        ("remaining", limit.saturating_sub(used).into()),
-        ("usage_pct", percent.into()),
+        // The format has no number above 100; the raw numbers are next to it.
+        ("usage_pct", percent.min(100).into()),
         ("status", status.into()),
-    ])
-}
-
-/// Checks a task tree: ids, depths, parents, counts, states of children, and sums of cost.
-///
-/// # Errors
-/// Every rule that is broken, with the node.
-pub fn check_task_tree(tree: &Value) -> Result<(), Vec<String>> {
-    let mut wrong = Vec::new();
-    let (mut ids, mut counted) = (BTreeSet::new(), [0_u64; 3]);
-    match tree.get("root_task") {
-        Some(root) => check_node(root, (None, 0), &mut ids, &mut counted, &mut wrong),
-        None => wrong.push("root_task is missing".to_owned()),
-    }
-    for (key, found) in ["total_nodes", "completed_nodes", "failed_nodes"].into_iter().zip(counted) {
-        let claimed = tree.get("metadata").and_then(|metadata| metadata.get(key)?.as_u64());
-        if claimed != Some(found) {
-            wrong.push(format!("metadata.{key} is {claimed:?}, found {found}"));
-        }
-    }
-    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
-}
-
-fn check_node(
-    node: &Value,
-    (parent, depth): (Option<&str>, u64),
-    ids: &mut BTreeSet<String>,
-    counted: &mut [u64; 3],
-    wrong: &mut Vec<String>,
-) {
-    let text = |key: &str| node.get(key).and_then(Value::as_str).unwrap_or_default();
-    let (id, status) = (text("node_id"), text("status"));
-    let is_id = id.strip_prefix("task-").is_some_and(|hex| {
-        hex.len() == 8 && hex.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
-    });
-    if !is_id || !ids.insert(id.to_owned()) {
-        wrong.push(format!("node id {id:?} is malformed or taken"));
-    }
-    if node.get("depth").and_then(Value::as_u64) != Some(depth) {
-        wrong.push(format!("{id}: its depth is not {depth}"));
-    }
-    if node.get("parent_id").and_then(Value::as_str) != parent {
-        wrong.push(format!("{id}: its parent is not {parent:?}"));
-    }
-    let [total, completed, failed] = counted;
-    *total += 1;
-    *completed += u64::from(status == "completed");
-    *failed += u64::from(status == "failed");
-    let exact = |node: &Value, key: &str| {
-        node.get("cost")
-            .and_then(|cost| cost.get(key))
-            .map(|cost| Usage::of_meta(&Object::from_iter([("cost", cost.clone())])))
-    };
-    let mut sum = exact(node, "exact").unwrap_or_default();
-    for child in node.get("children").and_then(Value::as_array).unwrap_or_default() {
-        let child_status = child.get("status").and_then(Value::as_str).unwrap_or_default();
-        if status == "completed" && matches!(child_status, "pending" | "running") {
-            wrong.push(format!("{id} is completed and has a child that is {child_status}"));
-        }
-        sum.add(&exact(child, "subtree_exact").unwrap_or_default());
-        check_node(child, (Some(id), depth + 1), ids, counted, wrong);
-    }
-    if exact(node, "subtree_exact").unwrap_or_default() != sum {
-        wrong.push(format!("{id}: the cost of its subtree is not the sum of its parts"));
-    }
+    ]);
+    Some(object(members))
 }

@@ -20,7 +20,8 @@ const FOUND_MAX: u64 = 1000;
 /// The most sub-calls of one batch.
 const BATCH_MAX: usize = 10_000;
 
-/// The most separate reads that a record lists; further ones are joined with their neighbours.
+/// The most separate reads that a record lists. More of them are joined with their neighbours in the same text; reads of further texts
+/// are counted.
 const READS_MAX: usize = 200;
 
 /// The answer to a call.
@@ -78,18 +79,11 @@ impl<'a> Functions<'a> {
 
     /// Returns the message for a context that is too large to be one value; `None` for any other name.
     pub(crate) fn too_large(&self, name: &str) -> Option<String> {
-        let context = self.context(name)?;
-        let what = context.describe();
-        Some(format!(
-            "{name} is {what}, too large to be one value: read it with slice(start, end, \"{name}\") and search(text, \"{name}\")"
-        ))
+        Some(self.context(name)?.large().2)
     }
 
     fn context(&self, name: &str) -> Option<&'a Context> {
-        let number = match name {
-            "context" => 0,
-            other => other.strip_prefix("context_")?.parse().ok()?,
-        };
+        let number = Context::numbered(name)?;
         self.contexts.iter().find(|context| context.number == number)
     }
 
@@ -141,6 +135,7 @@ impl<'a> Functions<'a> {
             ("__search", [wanted, name, start, limit, item]) => {
                 return self.search((wanted, name, start, limit, item));
             }
+            ("__file", [name, item]) => return self.file(name, item),
             ("__get", [name]) => self.get(name),
             ("__set", [name, value]) => self.set_variable(name, value),
             ("__checkpoint", [name]) => self.checkpoint(name),
@@ -359,8 +354,43 @@ impl<'a> Functions<'a> {
         self.reads.push(read);
     }
 
-    /// Returns the parts of contexts that were read: sorted, joined where they touch, and at most [`READS_MAX`].
-    pub(crate) fn take_reads(&mut self) -> Vec<Read> {
+    /// Returns one file of a list that is too large to be a value.
+    fn file(&mut self, name: &Value, item: &Value) -> Result<Reply, Interrupted> {
+        let (text, read) = match self.text(name, item) {
+            Ok(found) => found,
+            Err(error) => return Ok(Reply::Raise(error)),
+        };
+        let characters = text.index().characters();
+        if characters > SLICE_CHARACTERS_MAX {
+            let message = format!(
+                "{} has {characters} characters: read it with slice(…, item={})",
+                text.path, read.item
+            );
+            return Ok(Reply::Raise(CodeError::new("MemoryError", message)));
+        }
+        let members = [("path", Value::from(text.path.clone())), ("text", text.slice(0, characters)?.into())];
+        self.note(Read { start: 0, end: characters, ..read });
+        Ok(Reply::Value(members.into_iter().collect::<Object>().into()))
+    }
+
+    /// Notes the parts that a block took with brackets, as the interpreter lists them: name, file, start, end.
+    pub(crate) fn note_taken(&mut self, taken: &PyValue) {
+        for item in taken.data().and_then(Value::as_array).unwrap_or_default() {
+            let read = (|| {
+                let count = |place: usize| item.at(place)?.as_u64();
+                let name = item.at(0)?;
+                let (text, read) = self.text(name, item.at(1)?).ok()?;
+                let end = count(3)?.min(text.index().characters());
+                Some(Read { start: count(2)?, end, ..read })
+            })();
+            // A block can write anything into the list; what is no part of a context is left out.
+            self.reads.extend(read.filter(|read| read.start < read.end));
+        }
+    }
+
+    /// Returns the parts of contexts that were read: sorted, joined where they touch, and at most [`READS_MAX`]; and the number of
+    /// those that are left out.
+    pub(crate) fn take_reads(&mut self) -> (Vec<Read>, u64) {
         let mut reads = std::mem::take(&mut self.reads);
         reads.sort_unstable();
         let joined = join(reads, 0);
@@ -370,8 +400,9 @@ impl<'a> Functions<'a> {
             joined = join(joined, gap);
             gap *= 4;
         }
+        let left_out = joined.len().saturating_sub(READS_MAX) as u64;
         joined.truncate(READS_MAX);
-        joined
+        (joined, left_out)
     }
 
     fn get(&self, name: &Value) -> Refused<Value> {

@@ -5,7 +5,8 @@
 //! - [`SolveProgram`] makes it a program of the engine: it is resumed, replayed, verified and rolled back like any other.
 //! - [`drive`] runs it: it asks models and child runs through [`Models`], and runs blocks with the interpreter and the
 //!   contexts of [`Tools`].
-//! - [`task_tree`], [`trajectory`] and [`cost_report`] are documents about a run and its children.
+//! - [`task_tree`], [`trajectory`] and [`cost_report`] are documents about a run and its children; [`check_task_tree`],
+//!   [`check_trajectory`] and [`check_cost_report`] check them.
 //! - [`Text`] reads a context by reference, in chunks that are checked against what the run pinned.
 //!
 //! The crate does no I/O and reads no clock: everything outside comes through the two traits. `docs/solve.md` describes
@@ -22,9 +23,11 @@
 //! ```
 
 mod block;
+mod block_record;
 mod calls;
 mod context;
 mod conversation;
+mod document_checks;
 mod documents;
 mod fences;
 mod forms;
@@ -38,6 +41,8 @@ mod progress;
 mod record;
 mod session;
 mod spec;
+mod subscripts;
+mod tokens;
 mod variables;
 
 /// The system prompt that a run uses unless the user gives another.
@@ -49,7 +54,8 @@ pub use context::{
     TextIndexer, TextSource,
 };
 pub use conversation::{Message, Request, Role};
-pub use documents::{Task, check_task_tree, cost_report, task_tree, trajectory};
+pub use document_checks::{check_cost_report, check_task_tree, check_trajectory};
+pub use documents::{Task, cost_report, task_tree, trajectory};
 pub use fences::{BLOCKS_MAX, Parts, parts};
 pub use judge::SolveJournal;
 pub use limits::{DEPTH_MAX, Exhausted, SolveLimits, Used};

@@ -316,7 +316,9 @@ fn interrupted(error: Interrupted) -> RunError {
         Interrupted::Run(error) => error,
         Interrupted::Context(fault) => stopped(BLOCK_STEP, &format!("context {fault}")),
         Interrupted::Sandbox(error) => stopped(BLOCK_STEP, &error.to_string()),
-        Interrupted::Unavailable(message) | Interrupted::Diverged(message) => stopped(BLOCK_STEP, &message),
+        Interrupted::Unavailable(message)
+        | Interrupted::Diverged(message)
+        | Interrupted::OwnCode(_, message) => stopped(BLOCK_STEP, &message),
         Interrupted::Halt(_) => stopped(END_STEP, "the run was stopped"),
     }
 }

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use hence_canon::read::{Finding, Reader, items};
+use hence_canon::read::{Finding, Reader};
 use hence_canon::{Canonical, Digest, Object, Value};
 use hence_cognition::budget::Usage;
 use hence_engine::{BlobError, Blobs, resolve};
 use hence_state::{Outcome, StepResult};
 
+use crate::block_record::{block_members, read_block};
 use crate::limits::{Exhausted, Used};
 
 /// The step of a model's reply.
@@ -92,7 +93,7 @@ impl CodeError {
         members.into_iter().collect::<Object>().into()
     }
 
-    fn read(mut reader: Reader<'_>) -> Result<Self, Finding> {
+    pub(crate) fn read(mut reader: Reader<'_>) -> Result<Self, Finding> {
         Ok(Self {
             kind: reader.text("type")?,
             message: reader.text("message")?,
@@ -216,6 +217,10 @@ pub struct Block {
     pub refused: Vec<(Arc<str>, Arc<str>)>,
     /// The parts of contexts that were read, in order, joined where they touch.
     pub reads: Vec<Read>,
+    /// The number of parts that were read and are not listed.
+    pub reads_left_out: u64,
+    /// The numbers of the contexts whose values the code uses in a way that does not say which parts it looks at.
+    pub uses: Vec<u64>,
 }
 
 /// A summary that replaces earlier turns in the conversation.
@@ -456,123 +461,7 @@ fn read_call(mut reader: Reader<'_>, blobs: &dyn Blobs) -> Result<SubCall, NotAn
     })
 }
 
-fn block_members(
-    block: &Block,
-    store: &mut Store<'_>,
-) -> Result<Vec<(&'static str, Value)>, hence_engine::RunError> {
-    let (status, detail) = match &block.end {
-        BlockEnd::Completed => ("completed", None),
-        BlockEnd::Raised(error) => ("raised", Some(("error", error.value()))),
-        BlockEnd::Stopped { limit } => ("stopped", Some(("limit", limit.clone().into()))),
-    };
-    let mut operations: Vec<Value> = Vec::with_capacity(block.operations.len());
-    for operation in &block.operations {
-        operations.push(operation_value(operation, store)?);
-    }
-    let pairs = |pairs: &[(Arc<str>, Arc<str>)]| -> Value {
-        pairs.iter().map(|(left, right)| (left.clone(), right.clone())).collect::<Object>().into()
-    };
-    let read = |read: &Read| {
-        Value::from(
-            vec![read.context, read.item, read.start, read.end]
-                .into_iter()
-                .map(Value::from)
-                .collect::<Vec<_>>(),
-        )
-    };
-    let mut members = vec![
-        ("turn", block.turn.into()),
-        ("block", block.block.into()),
-        ("code", store(block.code.clone().into())?),
-        ("status", status.into()),
-        ("printed", store(block.printed.clone().into())?),
-        ("calls", block.calls.into()),
-        ("operations", operations.into()),
-    ];
-    members.extend(detail);
-    if !block.others.is_empty() {
-        members.push(("others", pairs(&block.others)));
-    }
-    if !block.refused.is_empty() {
-        members.push(("refused", pairs(&block.refused)));
-    }
-    if !block.reads.is_empty() {
-        members.push(("reads", block.reads.iter().map(read).collect::<Vec<_>>().into()));
-    }
-    Ok(members)
-}
-
-fn operation_value(operation: &Operation, store: &mut Store<'_>) -> Result<Value, hence_engine::RunError> {
-    let (op, name, value) = match operation {
-        Operation::Set { name, value } => ("set", name, Some(store(Value::from(vec![value.clone()]))?)),
-        Operation::Delete { name } => ("delete", name, None),
-        Operation::Checkpoint { name } => ("checkpoint", name, None),
-        Operation::Rollback { name } => ("rollback", name, None),
-    };
-    let mut members = vec![("op", Value::from(op)), ("name", name.clone().into())];
-    members.extend(value.map(|value| ("value", value)));
-    Ok(members.into_iter().collect::<Object>().into())
-}
-
-/// A name and its text.
-type TextPair = (Arc<str>, Arc<str>);
-
-fn read_block(mut reader: Reader<'_>, blobs: &dyn Blobs) -> Result<Block, NotAnEntry> {
-    let end = match &*reader.text("status")? {
-        "completed" => BlockEnd::Completed,
-        "raised" => BlockEnd::Raised(CodeError::read(reader.object("error")?)?),
-        "stopped" => BlockEnd::Stopped { limit: reader.text("limit")? },
-        other => return Err(reader.finding("status", format_args!("unknown status {other:?}")).into()),
-    };
-    let mut operations = Vec::new();
-    for value in reader.required("operations", |value| items(value, |item| Ok(item.clone())))? {
-        operations.push(read_operation(&value, blobs)?);
-    }
-    let mut pairs = |key: &'static str| -> Result<Vec<TextPair>, Finding> {
-        let Some(object) = reader.optional_object(key)? else { return Ok(Vec::new()) };
-        object
-            .source()
-            .iter()
-            .map(|(name, text)| Ok((name.clone(), hence_canon::read::text(text)?)))
-            .collect()
-    };
-    let (others, refused) = (pairs("others")?, pairs("refused")?);
-    let reads = reader.optional("reads", |value| items(value, read_read))?;
-    Ok(Block {
-        turn: reader.count("turn")?,
-        block: reader.count("block")?,
-        code: stored_text(&mut reader, "code", blobs)?,
-        end,
-        printed: stored_text(&mut reader, "printed", blobs)?,
-        calls: reader.count("calls")?,
-        operations,
-        others,
-        refused,
-        reads: reads.unwrap_or_default(),
-    })
-}
-
-fn read_read(value: &Value) -> Result<Read, Finding> {
-    let numbers = items(value, hence_canon::read::count)?;
-    match numbers.as_slice() {
-        [context, item, start, end] => Ok(Read { context: *context, item: *item, start: *start, end: *end }),
-        _ => Err(Finding::expected("four numbers", value)),
-    }
-}
-
-fn read_operation(value: &Value, blobs: &dyn Blobs) -> Result<Operation, NotAnEntry> {
-    let mut reader = Reader::new(value)?;
-    let name = reader.text("name")?;
-    Ok(match &*reader.text("op")? {
-        "set" => Operation::Set { name, value: stored_value(&mut reader, "value", blobs)? },
-        "delete" => Operation::Delete { name },
-        "checkpoint" => Operation::Checkpoint { name },
-        "rollback" => Operation::Rollback { name },
-        other => return Err(reader.finding("op", format_args!("unknown operation {other:?}")).into()),
-    })
-}
-
-fn stored_text(
+pub(crate) fn stored_text(
     reader: &mut Reader<'_>,
     key: &'static str,
     blobs: &dyn Blobs,
@@ -585,7 +474,11 @@ fn text_value(value: Value) -> Result<Arc<str>, NotAnEntry> {
     Ok(hence_canon::read::text(&value)?)
 }
 
-fn stored_value(reader: &mut Reader<'_>, key: &'static str, blobs: &dyn Blobs) -> Result<Value, NotAnEntry> {
+pub(crate) fn stored_value(
+    reader: &mut Reader<'_>,
+    key: &'static str,
+    blobs: &dyn Blobs,
+) -> Result<Value, NotAnEntry> {
     let value = reader.required(key, |value| Ok(value.clone()))?;
     unwrapped(resolve(&Canonical::of(&value), blobs)?)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hence_canon::Value;
 use hence_engine::RunError;
-use hence_sandbox::{Event, PyValue, Sandbox, SandboxError};
+use hence_sandbox::{Event, Limit, PyValue, Sandbox, SandboxError};
 
 use crate::block::{self, BlockStart, CallRequest, CallSource};
 use crate::context::ContextFault;
@@ -36,6 +36,8 @@ pub(crate) enum Interrupted {
     Unavailable(String),
     /// The interpreter computes something else than what is recorded.
     Diverged(String),
+    /// The loop's own code does not run in the interpreter; the limit that stopped it, or none.
+    OwnCode(Option<Limit>, String),
 }
 
 impl From<ContextFault> for Interrupted {
@@ -62,8 +64,10 @@ pub(crate) struct Session<'t> {
     sandbox: Option<Box<dyn Sandbox>>,
     /// Whether a block returned to earlier variables, so that a new interpreter takes the place of this one.
     restarts: bool,
-    /// The names of contexts that the interpreter holds as values.
-    pub(crate) loaded: BTreeSet<Arc<str>>,
+    /// The numbers of contexts that the interpreter holds.
+    pub(crate) loaded: BTreeSet<usize>,
+    /// Whether a block so far has brackets that are noted.
+    pub(crate) traces: bool,
     /// The names that earlier blocks left.
     pub(crate) names: BTreeSet<Arc<str>>,
     /// The values that the interpreter gets with the next block, because the run's variables were changed otherwise.
@@ -77,6 +81,7 @@ impl<'t> Session<'t> {
             sandbox: None,
             restarts: false,
             loaded: BTreeSet::new(),
+            traces: false,
             names: BTreeSet::new(),
             pending: BTreeMap::new(),
         }
@@ -182,7 +187,7 @@ fn introduce(sandbox: &mut dyn Sandbox, question: &Arc<str>, forms: AnswerForms)
     Ok(())
 }
 
-/// Runs code of the host, which cannot fail.
+/// Runs code of the loop. It fails only when a block took away what it needs.
 pub(crate) fn feed_own(
     sandbox: &mut dyn Sandbox,
     code: &str,
@@ -190,8 +195,13 @@ pub(crate) fn feed_own(
 ) -> Result<PyValue, Interrupted> {
     match sandbox.feed(code, inputs)? {
         Event::Completed(value) => Ok(value),
+        Event::Stopped(limit) => {
+            let message = format!("the interpreter was stopped in the loop's own code: {}", limit.as_str());
+            Err(Interrupted::OwnCode(Some(limit), message))
+        }
         other => {
-            Err(Interrupted::Diverged(format!("the interpreter cannot run the loop's own code: {other:?}")))
+            let message = format!("the interpreter cannot run the loop's own code: {other:?}");
+            Err(Interrupted::OwnCode(None, message))
         }
     }
 }

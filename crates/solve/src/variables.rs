@@ -15,8 +15,9 @@ use hence_variables::{
 use crate::spec::{AnswerForms, Spec};
 
 /// The names that the loop gives to every block. What a block assigns to them is no variable of the run.
-const RESERVED: [&str; 13] = [
+const RESERVED: [&str; 14] = [
     "context",
+    "len",
     "prompt",
     "llm_query",
     "llm_query_batched",

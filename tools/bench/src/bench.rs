@@ -9,6 +9,7 @@ mod problems;
 mod resume;
 mod review;
 mod skills;
+mod solve;
 mod start;
 mod state_hash;
 mod traces;
@@ -41,5 +42,6 @@ pub(crate) const ALL: &[Bench] = &[
     Bench { name: "append", run: append::run },
     Bench { name: "variables", run: variables::run },
     Bench { name: "value-memory", run: value_memory::run },
+    Bench { name: "solve", run: solve::run },
     Bench { name: "start", run: start::run },
 ];

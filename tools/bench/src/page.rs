@@ -15,13 +15,16 @@ pub(crate) fn write(table: &Table) -> Result<(), Error> {
     Ok(())
 }
 
+/// The last comparison with another runtime of the loop, which is measured by a script of its own.
+const COMPARED: &str = include_str!("../solve-compared.md");
+
 fn text(table: &Table) -> String {
     format!(
         "# Benchmarks\n\n\
          Written by `cargo run --release -p bench` (after `cargo build --release`, which makes the binary that is started). Machine: {}.\n\n\
          Figures are ratios between two things timed turn by turn in one run (medians of 11 to 201 turns), so that they \
          carry over to other machines; the absolute times beside them do not. \"Raw SHA-256\" is the library's \
-         hash of the same bytes on one thread. The page is measured in a browser, apart from these: [viewer.md](viewer.md#tests-and-figures).\n\n{}",
+         hash of the same bytes on one thread. The page is measured in a browser, apart from these: [viewer.md](viewer.md#tests-and-figures).\n\n{}\n{COMPARED}",
         machine::describe(),
         table.as_markdown(),
     )

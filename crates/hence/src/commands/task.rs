@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use hence_canon::Value;
 use hence_engine::RunKind;
 use hence_journal::{Reader, Record};
-use hence_solve::{Entry, Task, check_task_tree, cost_report, task_tree, trajectory};
+use hence_solve::{
+    Entry, Task, check_cost_report, check_task_tree, check_trajectory, cost_report, task_tree, trajectory,
+};
 
 use crate::args::solve::{TaskArgs, TaskDocument};
 use crate::kind::{self, Purpose, StoredSolveRun};
@@ -16,22 +19,27 @@ const DEPTH_MAX: u64 = 16;
 
 pub(super) fn run(context: &Context, args: &TaskArgs) -> Result<Exit, CliError> {
     let task = read(context, &args.run, 0)?;
-    let document = match args.document {
-        TaskDocument::Tree => {
-            let tree = task_tree(&task);
-            if let Err(wrong) = check_task_tree(&tree) {
-                let message = format!("run {}: its task tree does not hold", &*args.run);
-                return Err(CliError::new(Code::Diverged, message).with_findings(wrong));
-            }
-            tree
-        }
-        TaskDocument::Trajectory => trajectory(&task),
-        TaskDocument::Cost => cost_report(&task),
+    let (document, checked) = match args.document {
+        TaskDocument::Tree => checked(task_tree(&task), check_task_tree),
+        TaskDocument::Trajectory => checked(trajectory(&task), check_trajectory),
+        TaskDocument::Cost => checked(cost_report(&task), check_cost_report),
     };
+    if let Err(wrong) = checked {
+        let message = format!("run {}: its document {} does not hold", &*args.run, args.document.as_str());
+        return Err(CliError::new(Code::Diverged, message).with_findings(wrong));
+    }
     if let Some(path) = args.output.write(context, &document)? {
         context.say(format_args!("{} written to {}", args.document.as_str(), path.display()));
     }
     Ok(Exit::Yes)
+}
+
+/// A document, and every rule of its format that it breaks.
+type Checked = (Value, Result<(), Vec<String>>);
+
+fn checked(document: Value, check: fn(&Value) -> Result<(), Vec<String>>) -> Checked {
+    let wrong = check(&document);
+    (document, wrong)
 }
 
 /// Reads a run and its children.

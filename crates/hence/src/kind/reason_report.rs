@@ -23,6 +23,9 @@ pub(crate) struct RunReport {
     verification: Option<String>,
     /// The reasons why the verification did not pass.
     reasons: Vec<String>,
+    /// The findings of the step Normalize, for the screen: the artifact has them for programs.
+    #[serde(skip)]
+    findings: Vec<String>,
     /// The errors of the run, in order.
     errors: Vec<RunErrorReport>,
     #[serde(flatten)]
@@ -45,9 +48,12 @@ impl RunReport {
             newest.map(|value| resolve(value, blobs)).transpose()
         };
         let verification = newest("verification")?;
-        let reasons = verification.as_ref().and_then(|value| value.get("reasons")?.as_array());
-        let reasons =
-            reasons.unwrap_or_default().iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        let texts = |artifact: Option<&Value>, key: &str| -> Vec<String> {
+            let list = artifact.and_then(|value| value.get(key)?.as_array()).unwrap_or_default();
+            list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        let reasons = texts(verification.as_ref(), "reasons");
+        let findings = texts(newest("normalized")?.as_ref(), "findings");
         let errors = state.errors().iter().map(|error| RunErrorReport {
             code: error.code.to_string(),
             message: error.message.to_string(),
@@ -59,6 +65,7 @@ impl RunReport {
             answer: newest("synthesis")?.map(Data),
             verification: verification.and_then(|value| value.get("status")?.as_str().map(str::to_owned)),
             reasons,
+            findings,
             errors: errors.collect(),
             end,
         })
@@ -91,6 +98,7 @@ impl Text for RunReport {
                 rows.push(("", format!("and {more} more")));
             }
         }
+        rows.extend(self.findings.iter().map(|finding| ("note", escape(finding))));
         for error in &self.errors {
             rows.push(("error", escape(&format!("{}: {}", error.code, error.message))));
         }

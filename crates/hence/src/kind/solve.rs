@@ -1,6 +1,6 @@
 //! Runs of the recursive loop on the command line.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hence_canon::{Value, parse};
@@ -30,7 +30,7 @@ use crate::prelude::*;
 use crate::sink::StoreBlobs;
 use crate::skills::FirstRecords;
 use crate::solve::{
-    self, CONCURRENCY_DEFAULT, HostParts, ModelSet, NewSolve, SolveHost, SolveTools, system_name,
+    self, CONCURRENCY_DEFAULT, HostParts, Live, ModelSet, NewSolve, SolveHost, SolveTools, system_name,
 };
 use crate::target::{Journal, PROBLEM, find_run, problem_name};
 use crate::usage::UsageReport;
@@ -163,7 +163,7 @@ impl StoredSolveRun {
 
     fn host_parts<'a>(&'a self, driver: &'a RunDriver<'_>, calls: &'a Calls<'_>) -> Option<HostParts<'a>> {
         Some(HostParts {
-            context: driver.context,
+            live: Live::start(driver.context.is_watched()),
             store: driver.store,
             models: self.models.as_ref()?,
             system: self.system.as_ref()?,
@@ -363,8 +363,14 @@ impl Drivable for StoredSolveRun {
             |message: &str| RunError::Stopped { step: "solve.turn".into(), message: message.to_owned() };
         let parts = self.host_parts(calls.driver, &calls);
         let parts = parts.ok_or_else(|| stopped("its models or its system prompt are not available"))?;
-        let host =
-            SolveHost { parts: &parts, run: calls.driver.id, log: calls.log, depth: self.spec.depth() };
+        let host = SolveHost {
+            parts: &parts,
+            run: calls.driver.id,
+            log: calls.log,
+            depth: self.spec.depth(),
+            position: Mutex::default(),
+        };
+        host.tell(run.program().progress());
         drive(run, &host, sink, &mut |progress| host.tell(progress))
     }
 

@@ -57,6 +57,8 @@ struct LimitRow {
 /// A part of a context that a block read.
 #[derive(Serialize, JsonSchema)]
 struct CitationRow {
+    /// `part`: exactly these characters were read. `value`: the code had the whole value, and which parts it looked at is not known.
+    read_as: &'static str,
     /// The name of the context.
     context: String,
     /// The file.
@@ -71,11 +73,15 @@ struct CitationRow {
 
 impl SolveReport {
     pub(super) fn of(progress: &Progress, spec: &Spec, end: RunEnd) -> Self {
-        let mut reads: BTreeSet<Read> = BTreeSet::new();
-        let mut children = Vec::new();
+        let (mut reads, mut used_whole) = (BTreeSet::<Read>::new(), BTreeSet::<u64>::new());
+        let (mut children, mut left_out) = (Vec::new(), 0);
         for (_, entry) in progress.path() {
             match &**entry {
-                Entry::Block(block) => reads.extend(&block.reads),
+                Entry::Block(block) => {
+                    reads.extend(&block.reads);
+                    used_whole.extend(&block.uses);
+                    left_out += block.reads_left_out;
+                }
                 Entry::Call(call) => children.extend(call.child.as_ref().map(|child| child.run.to_string())),
                 _ => {}
             }
@@ -84,6 +90,7 @@ impl SolveReport {
             let pin = usize::try_from(read.context).ok().and_then(|number| spec.contexts.get(number));
             let is_list = pin.is_some_and(|pin| pin.kind == ContextKind::Files);
             CitationRow {
+                read_as: "part",
                 context: format!("context_{}", read.context),
                 path: pin.map(|pin| pin.path.to_string()).unwrap_or_default(),
                 item: is_list.then_some(read.item),
@@ -91,6 +98,19 @@ impl SolveReport {
                 end: read.end,
             }
         };
+        let whole = |number: &u64| {
+            let pin = usize::try_from(*number).ok().and_then(|number| spec.contexts.get(number));
+            CitationRow {
+                read_as: "value",
+                context: format!("context_{number}"),
+                path: pin.map(|pin| pin.path.to_string()).unwrap_or_default(),
+                item: None,
+                start: 0,
+                end: pin.map(|pin| pin.characters).unwrap_or_default(),
+            }
+        };
+        let listed = reads.iter().map(row).chain(used_whole.iter().map(whole));
+        let more = (reads.len() + used_whole.len()).saturating_sub(CITATIONS_MAX);
         let ended = progress.end();
         let used = progress.used();
         Self {
@@ -101,8 +121,8 @@ impl SolveReport {
                 name: end.exhausted.limit.clone(),
                 message: end.exhausted.message.clone(),
             }),
-            citations_left_out: reads.len().saturating_sub(CITATIONS_MAX),
-            citations: reads.iter().take(CITATIONS_MAX).map(row).collect(),
+            citations_left_out: more.saturating_add(usize::try_from(left_out).unwrap_or(usize::MAX)),
+            citations: listed.take(CITATIONS_MAX).collect(),
             turns: progress.turns(),
             tree_turns: used.turns,
             sub_calls: used.sub_calls,
@@ -137,7 +157,11 @@ impl Text for SolveReport {
         );
         for (place, citation) in self.citations.iter().enumerate() {
             let item = citation.item.map(|item| format!(" file {item}")).unwrap_or_default();
-            let read = format!("{}{item} {}–{}", escape(&citation.path), citation.start, citation.end);
+            let part = match citation.read_as {
+                "value" => " as a value; which parts is not known".to_owned(),
+                _ => format!(" {}–{}", citation.start, citation.end),
+            };
+            let read = format!("{}{item}{part}", escape(&citation.path));
             rows.push((if place == 0 { "read" } else { "" }, read));
         }
         if self.citations_left_out > 0 {

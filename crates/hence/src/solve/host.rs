@@ -1,7 +1,7 @@
 //! Drives the calls of a run: models through its call log, children as runs of the store.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use hence_canon::{Canonical, Digest, Object, Value, parse};
@@ -12,11 +12,12 @@ use hence_journal::RecordIndex;
 use hence_skills::{CallLog, CallName, CallStatus, Entry as LogEntry, Intent, Stop};
 use hence_solve::{
     ChildEnd, ChildLink, Exhausted, Halt, ModelPin, ModelReply, Models, NewChild, Next, NoReply, Progress,
-    Request, SolveProgram, Spec, drive,
+    Request, SolveProgram, Spec, Used, drive,
 };
 use hence_state::{ProblemSpec, Profile, Timestamp};
 use hence_store::{Durability, FileStore, NewRun, RunId, RunWriter, Store, StoreError};
 
+use super::live::Live;
 use super::models::ModelSet;
 use super::system_name;
 use super::tools::{InterpreterTime, SolveTools};
@@ -37,7 +38,7 @@ const FINISH_KEY: &str = "finish_reason";
 
 /// Everything that a run shares with its children.
 pub(crate) struct HostParts<'a> {
-    pub(crate) context: &'a Context,
+    pub(crate) live: Live,
     pub(crate) store: &'a FileStore,
     pub(crate) models: &'a ModelSet,
     pub(crate) system: &'a Arc<str>,
@@ -56,32 +57,47 @@ pub(crate) struct SolveHost<'a> {
     pub(crate) run: &'a RunId,
     pub(crate) log: &'a CallLog<'static>,
     pub(crate) depth: u64,
+    pub(crate) position: Mutex<Position>,
+}
+
+/// The place of a run, as live lines show it.
+#[derive(Default)]
+pub(crate) struct Position {
+    next: String,
+    used: Used,
 }
 
 impl SolveHost<'_> {
-    /// Says what a run does, for whoever watches.
+    /// Notes where the run is, for whoever watches.
     pub(crate) fn tell(&self, progress: &Progress) {
-        if !self.parts.context.is_watched() {
+        if !self.parts.live.is_drawn() {
             return;
         }
-        let used = progress.used();
-        let cost: Vec<String> =
-            used.calls.cost.iter().map(|(currency, amount)| format!(", {amount} {currency}")).collect();
         let next = match progress.next() {
             Next::Turn { turn } => format!("turn {turn}"),
             Next::Compact { .. } => "summary".to_owned(),
             Next::Block { turn, block, .. } => format!("turn {turn}, block {block}"),
             Next::End(_) | Next::Complete | Next::Nothing => "end".to_owned(),
         };
-        self.parts.context.say(format_args!(
-            "{}  depth {}  {next}  {} sub-calls  {} tokens{}  {:.1} s",
+        let position = Position { next, used: progress.used().clone() };
+        *self.position.lock().unwrap_or_else(PoisonError::into_inner) = position;
+    }
+
+    /// Returns the line of a call: the run, its depth and turn, and what the run has used before.
+    fn line(&self, index: RecordIndex, model: &str) -> String {
+        let position = self.position.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = &position.used;
+        let cost: Vec<String> =
+            used.calls.cost.iter().map(|(currency, amount)| format!("  {amount} {currency}")).collect();
+        format!(
+            "{} #{index}  depth {}  {}  {model}  {} sub-calls  {} tokens{}",
             self.run,
             self.depth,
+            position.next,
             used.sub_calls,
             used.calls.tokens(),
-            cost.concat(),
-            self.parts.started.elapsed().as_secs_f64()
-        ));
+            cost.concat()
+        )
     }
 
     fn logged(&self, key: &str, request: Digest) -> Option<ModelReply> {
@@ -116,7 +132,10 @@ impl Models for SolveHost<'_> {
         let intent =
             Intent { input: None, input_sha256: digest, idempotency_key: idempotency_key.as_str().into() };
         self.note(LogEntry::Intent { call: call.clone(), intent })?;
-        let reply = self.parts.models.ask(model, request, &idempotency_key)?;
+        let shown = self.parts.live.call(|| self.line(index, &model.name));
+        let reply = self.parts.models.ask(model, request, &idempotency_key);
+        drop(shown);
+        let reply = reply?;
         let mut meta = reply.meta.with(REQUEST_KEY, digest);
         if let Some(reason) = &reply.finish_reason {
             meta = meta.with(FINISH_KEY, reason.as_str());
@@ -242,7 +261,8 @@ fn drive_child(
         Ok(file.append(&skills::sealed_calls(&sealed_for, line), durability)?)
     });
     let (mut sink, times) = StoreSink::measured(parts.store, writer);
-    let host = SolveHost { parts, run: id, log: &log, depth };
+    let host = SolveHost { parts, run: id, log: &log, depth, position: Mutex::default() };
+    host.tell(run.program().progress());
     let driven = drive(run, &host, &mut sink, &mut |progress| host.tell(progress));
     // Times are for people; a child whose times could not all be measured is as good as any other.
     let _ = times.finish();

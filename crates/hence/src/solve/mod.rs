@@ -3,6 +3,7 @@
 mod arguments;
 mod contexts;
 mod host;
+mod live;
 #[cfg(feature = "models")]
 mod models;
 #[cfg(not(feature = "models"))]
@@ -12,6 +13,7 @@ mod tools;
 
 pub(crate) use arguments::{NewSolve, new_spec};
 pub(crate) use host::{CONCURRENCY_DEFAULT, HostParts, SolveHost};
+pub(crate) use live::Live;
 pub(crate) use models::{ModelSet, pin_like};
 pub(crate) use tools::SolveTools;
 

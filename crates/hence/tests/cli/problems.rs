@@ -190,8 +190,8 @@ fn settings_that_nothing_reads_are_on_record() {
     let mut problem = documented();
     problem["settings"]["colour_of_the_bridge"] = json!("red");
     let world = World::new();
-    let (code, ..) = run(&world, &problem);
-    assert_eq!(code, 0);
+    let (code, _, screen) = run(&world, &problem);
+    assert!(code == 0 && screen.contains("nothing reads the setting `colour_of_the_bridge`"), "{screen}");
     let notes = world.cli(&["state", "bridge", "/artifacts/audit/report/notes"]);
     assert!(notes.contains("nothing reads the setting `colour_of_the_bridge`"), "{notes}");
     let checked = world.cli(&["check", "problem.json"]);

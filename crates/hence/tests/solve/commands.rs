@@ -37,7 +37,11 @@ fn a_run_is_listed_shown_verified_replayed_traced_and_forked() {
     );
     assert_eq!(
         report["citations"],
-        json!([{"context": "context_0", "path": "c.txt", "item": null, "start": 6, "end": 11}])
+        json!([
+            {"read_as": "part", "context": "context_0", "path": "c.txt", "item": null, "start": 6, "end": 11},
+            // The first block splits the whole text.
+            {"read_as": "value", "context": "context_0", "path": "c.txt", "item": null, "start": 0, "end": 16},
+        ])
     );
     let asked = server.count();
     // The same command again is the same run.
@@ -144,4 +148,104 @@ fn prices_and_limits_of_money_are_exact() {
         "{}",
         String::from_utf8_lossy(&answer.stdout)
     );
+}
+
+#[test]
+fn parts_taken_with_brackets_are_cited_and_a_text_of_any_size_has_them() {
+    let Some(world) = world() else { return };
+    let server = server(
+        &[
+            "```repl\nfirst = context[2:5]\nlast = context[-3:]\nsize = len(context)\nat = context.find('needle')\n```\n```repl\nFinal = [first, last, size, at, context[at:at + 6], context[0]]\n```",
+        ],
+        |_| String::new(),
+    );
+    let model = model(&server);
+    // The second text is too large to be a str of the interpreter.
+    for (run, size) in [("small", 1000), ("large", 17_000_000)] {
+        let mut text = "abcdefgh".repeat(size / 8);
+        text.replace_range(400..406, "needle");
+        world.write("c.txt", text);
+        let words = ["solve", "q", "--model", &model, "--context", "c.txt", "--run-id", run, "--json"];
+        let answer = world.ask(&words);
+        let report: serde_json::Value = serde_json::from_slice(&answer.stdout).unwrap();
+        let size = size / 8 * 8;
+        assert_eq!(
+            report["answer"],
+            json!(["cde", "fgh", size, 400, "needle", "a"]),
+            "{run}: {}",
+            answer.stderr
+        );
+        let parts: Vec<_> =
+            report["citations"].as_array().unwrap().iter().filter(|row| row["read_as"] == "part").collect();
+        let places: Vec<_> =
+            parts.iter().map(|row| (row["start"].as_u64().unwrap(), row["end"].as_u64().unwrap())).collect();
+        let size = size as u64;
+        assert_eq!(places, [(0, 1), (2, 5), (400, 406), (size - 3, size)], "{run}");
+        // `find` of a str says nothing about the parts; that of a large text is a search of the host.
+        let whole = report["citations"].as_array().unwrap().iter().any(|row| row["read_as"] == "value");
+        assert_eq!(whole, run == "small");
+        assert_eq!(world.ask(&["replay", run]).code, 0, "{}", world.cli(&["replay", run]));
+    }
+    let asks_for_all = crate::scripted::server(
+        &[
+            "```repl\ntry:\n    words = context.split()\nexcept MemoryError as error:\n    Final = str(error)\n```",
+        ],
+        |_| String::new(),
+    );
+    let model = crate::scripted::model(&asks_for_all);
+    let report = json(&world, &["solve", "q", "--model", &model, "--context", "c.txt", "--run-id", "all"]);
+    assert!(report["answer"].as_str().unwrap().contains("context_0[a:b]"), "{report}");
+}
+
+#[test]
+fn names_of_python_that_a_block_takes_do_not_stop_the_run() {
+    let Some(world) = world() else { return };
+    let server = server(
+        &[
+            "```repl\nlist = [1, 2]\ntype = 'x'\nstr = 5\n```\n```repl\n__py_list = 7\nlost = 1\n```",
+            "```repl\nFinal = [list, type, str]\n```",
+        ],
+        |_| String::new(),
+    );
+    world.write("c.txt", "text");
+    let model = model(&server);
+    let report = json(&world, &arguments("q", &["c.txt"], &model));
+    assert_eq!(report["answer"], json!([[1, 2], "x", 5]), "{report}");
+    let names = world.cli(&["vars", "list", "r"]);
+    assert!(!names.contains("lost"), "{names}");
+    assert_eq!(world.ask(&["replay", "r"]).code, 0, "{}", world.cli(&["replay", "r"]));
+}
+
+#[test]
+fn documents_add_up_for_every_model() {
+    let Some(world) = world() else { return };
+    let server =
+        server(&["no code", "```repl\nFinal = llm_query('x') + llm_query('x')\n```"], |_| "y".to_owned());
+    world.write("c.txt", "text");
+    let (model, other) = (model(&server), server.model(hence_testkit::providers::Voice::Anthropic, "small"));
+    let words = [
+        &arguments("q", &["c.txt"], &model)[..],
+        &["--sub-model", &other, "--price", "USD:2.50:10", "--max-cost", "1USD", "--max-tokens", "1000000"],
+    ]
+    .concat();
+    assert_eq!(json(&world, &words)["answer"], "yy");
+    let document = |kind: &str| -> serde_json::Value {
+        let answer = world.ask(&["task", "r", "--document", kind]);
+        assert_eq!(answer.code, 0, "{}", answer.stderr);
+        serde_json::from_slice(&answer.stdout).unwrap()
+    };
+    let cost = document("cost");
+    let models: Vec<_> = cost["records"].as_array().unwrap().iter().map(|row| row["model"].clone()).collect();
+    assert_eq!(models.len(), 2, "{cost}");
+    assert!(cost["aggregates"]["by_model"][&other]["tokens_in"].as_u64().unwrap() > 0, "{cost}");
+    assert_eq!((&cost["budget"]["status"], &cost["budget"]["budget_usd_exact"]), (&json!("ok"), &json!("1")));
+    let trajectory = document("trajectory");
+    let statuses: Vec<_> = trajectory["iterations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["observation"]["status"].clone())
+        .collect();
+    assert_eq!(statuses, [json!("failure"), json!("success")], "{trajectory}");
+    assert_eq!(trajectory["outcome"]["completion_reason"], "Final_set");
 }

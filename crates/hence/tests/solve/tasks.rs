@@ -13,6 +13,9 @@ use crate::scripted::{arguments, json, model, server, world};
 /// The number of times each task is killed.
 const KILLS: u64 = 20;
 
+/// The calls that are under way at the same time, by default.
+const CONCURRENCY: usize = 8;
+
 struct Task {
     question: &'static str,
     contexts: &'static [&'static str],
@@ -144,47 +147,76 @@ fn keys(server: &ModelServer) -> Vec<String> {
     server.asked().iter().map(|asked| asked.request.header("idempotency-key").unwrap().to_owned()).collect()
 }
 
-fn solved(task: &Task) {
-    let (Some(clean), Some(killed)) = (world(), world()) else { return };
-    let server = serve(task);
-    (task.prepare)(&clean);
-    (task.prepare)(&killed);
-    let model = model(&server);
-    let arguments = arguments(task.question, task.contexts, &model);
-    let report = json(&clean, &arguments);
-    assert_eq!(report["answer"], (task.answer)(), "{report}");
-    let paid: BTreeSet<String> = keys(&server).into_iter().collect();
-    assert_eq!(keys(&server).len(), paid.len(), "nothing is asked twice");
-    // Killed again and again at points that differ, and resumed.
-    let mut waits = numbers(7);
-    let mut kills = 0;
-    while kills < KILLS {
-        let words: Vec<&str> = match killed.path(".hence/runs/r").exists() {
-            true => vec!["resume", "r"],
-            false => arguments.clone(),
-        };
-        let mut child = killed.command(&words).spawn().unwrap();
-        // The wait decides where the process dies; every place must do.
-        std::thread::sleep(Duration::from_millis(5 + waits.next().unwrap() % 120));
+/// Returns the command that begins a run, or continues it once it exists.
+fn next_words<'a>(world: &World, arguments: &[&'a str]) -> Vec<&'a str> {
+    match world.path(".hence/runs/r").exists() {
+        true => vec!["resume", "r"],
+        false => arguments.to_vec(),
+    }
+}
+
+/// Kills a run again and again, after waits of at most `most`, until it ends before a kill or there were enough. Returns the kills.
+fn kill_often(
+    world: &World,
+    arguments: &[&str],
+    most: Duration,
+    waits: &mut impl Iterator<Item = u64>,
+    left: u64,
+) -> u64 {
+    let micros = u64::try_from(most.as_micros()).unwrap();
+    for kills in 0..left {
+        let mut child = world.command(&next_words(world, arguments)).spawn().unwrap();
+        // The wait decides where the process dies: anywhere in the time that an undisturbed run takes.
+        std::thread::sleep(Duration::from_micros(waits.next().unwrap() % micros));
         if child.try_wait().unwrap().is_some() {
-            break;
+            return kills;
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        kills += 1;
     }
-    let words: Vec<&str> = match killed.path(".hence/runs/r").exists() {
-        true => vec!["resume", "r"],
-        false => arguments.clone(),
-    };
-    let last = killed.ask(&words);
-    assert_eq!(last.code, 0, "{}", last.stderr);
-    assert!(killed.journal("r") == clean.journal("r"), "{}: other bytes after {kills} kills", task.question);
-    // A call that was under way when the process died is asked again under its own key; no other key appears.
+    left
+}
+
+fn solved(task: &Task) {
+    let Some(clean) = world() else { return };
+    let server = serve(task);
+    (task.prepare)(&clean);
+    let model = model(&server);
+    let arguments = arguments(task.question, task.contexts, &model);
+    let started = std::time::Instant::now();
+    let report = json(&clean, &arguments);
+    let took = started.elapsed();
+    assert_eq!(report["answer"], (task.answer)(), "{report}");
+    let paid: BTreeSet<String> = keys(&server).into_iter().collect();
+    assert_eq!(keys(&server).len(), paid.len(), "nothing is asked twice");
+    // A run that ends before it was killed often enough is followed by another one.
+    let (mut waits, mut kills, mut killed) = (numbers(7), 0, Vec::new());
+    while kills < KILLS {
+        let world = world().unwrap();
+        (task.prepare)(&world);
+        let before = server.count();
+        let here = kill_often(&world, &arguments, took, &mut waits, KILLS - kills);
+        kills += here;
+        let last = world.ask(&next_words(&world, &arguments));
+        assert_eq!(last.code, 0, "{}", last.stderr);
+        assert!(
+            world.journal("r") == clean.journal("r"),
+            "{}: other bytes after {here} kills",
+            task.question
+        );
+        // Only calls that were under way when the process died are asked again, each under its own key.
+        let again = server.count() - before - paid.len();
+        assert!(
+            again <= usize::try_from(here).unwrap() * CONCURRENCY,
+            "{again} of {} asked again",
+            paid.len()
+        );
+        killed.push(world);
+    }
     let asked: BTreeSet<String> = keys(&server).into_iter().collect();
-    assert_eq!(asked, paid);
+    assert_eq!(asked, paid, "no call has another key");
     drop(server);
-    for run in [&clean, &killed] {
+    for run in [&clean].into_iter().chain(killed.first()) {
         let replayed = run.ask(&["replay", "r"]);
         assert_eq!(replayed.code, 0, "{}", replayed.stderr);
         let verified = run.ask(&["verify", "r"]);

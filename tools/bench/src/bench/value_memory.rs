@@ -68,21 +68,25 @@ impl World<'_> {
         Ok((set, get))
     }
 
-    /// Runs the binary and returns the most memory it had, as the kernel tells while it runs.
     fn peak(&self, words: &[&str]) -> Result<u64, Error> {
         let mut command = Command::new(self.binary);
         command.args(words).current_dir(self.folder).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = command.spawn()?;
-        let status = format!("/proc/{}/status", child.id());
-        let mut peak = 0;
-        loop {
-            let text = std::fs::read_to_string(&status).unwrap_or_default();
-            peak = peak.max(high_water(&text).unwrap_or(0));
-            if let Some(ended) = child.try_wait()? {
-                return if ended.success() { Ok(peak) } else { Err(format!("{words:?} failed").into()) };
-            }
-            std::thread::sleep(std::time::Duration::from_micros(200));
+        peak_of(&mut command)
+    }
+}
+
+/// Runs a command and returns the most memory its process had, as the kernel tells while it runs.
+pub(super) fn peak_of(command: &mut Command) -> Result<u64, Error> {
+    let mut child = command.spawn()?;
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    loop {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        peak = peak.max(high_water(&text).unwrap_or(0));
+        if let Some(ended) = child.try_wait()? {
+            return if ended.success() { Ok(peak) } else { Err(format!("{command:?} failed").into()) };
         }
+        std::thread::sleep(std::time::Duration::from_micros(200));
     }
 }
 
