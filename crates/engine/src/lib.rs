@@ -72,7 +72,7 @@ pub use gate::{
 };
 pub use measured::{
     CallTimes, Measured, MeasuredTimes, Meter, Moment, NoMeter, RecordTimes, Span, TIME_LINE_BYTES_MAX,
-    TimedRecord, WaitTimes,
+    TimedRecord, WaitTimes, Watched,
 };
 pub use metrics::Metrics;
 pub use model::Model;
@@ -81,6 +81,7 @@ pub use plan::Plan;
 pub use policies::{DEFAULT_POLICY, RegisterError};
 pub use program::{
     Program, RecordMismatch, RecordedStep, RunKind, SOLVE_SKILL, SOLVE_SKILL_VERSION, SOLVE_STEP_PREFIX,
+    TRACE_ARTIFACT, TRACE_SKILL, TRACE_SKILL_VERSION, TRACE_STEP_PREFIX,
 };
 pub use reason::{Event, Reason, ReasonSnapshot, RecordedResult};
 pub use recorded_state::{Folded, StepOutline};

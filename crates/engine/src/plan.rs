@@ -201,7 +201,7 @@ fn time_left(clock: &Clock, steps: u64) -> Option<Finding> {
 fn route(policies: &Policies, problem: &ProblemSpec) -> Result<Vec<Arc<dyn Step>>, Finding> {
     let expected = match RunKind::of(problem.canonical().value()) {
         RunKind::Reason => None,
-        RunKind::Variables => {
+        RunKind::Variables | RunKind::Trace => {
             Some("expected a program with steps of its own, found one that is driven from outside")
         }
         RunKind::Skill => {

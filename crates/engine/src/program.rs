@@ -24,6 +24,8 @@ pub enum RunKind {
     Variables,
     /// The recursive loop: a model writes blocks of code over a long input.
     Solve,
+    /// A trace that an agent of its own reports, operation by operation.
+    Trace,
 }
 
 /// The skill that a problem pins for a run of the recursive loop.
@@ -35,6 +37,18 @@ pub const SOLVE_SKILL_VERSION: &str = "1.0.0";
 /// The prefix of the name of every step of such a run.
 pub const SOLVE_STEP_PREFIX: &str = "solve.";
 
+/// The skill that a problem pins for a run in which an agent reports its work.
+pub const TRACE_SKILL: &str = "trace";
+
+/// The only version of [`TRACE_SKILL`].
+pub const TRACE_SKILL_VERSION: &str = "1.0.0";
+
+/// The prefix of the name of every step of such a run.
+pub const TRACE_STEP_PREFIX: &str = "trace.";
+
+/// The artifact of every operation of such a run.
+pub const TRACE_ARTIFACT: &str = "trace";
+
 impl RunKind {
     /// Returns the kind of run that a problem document pins.
     pub fn of(problem: &Value) -> Self {
@@ -44,6 +58,7 @@ impl RunKind {
             Some(VARIABLES_SKILL) => Self::Variables,
             // A skill that a person wrote is pinned by its digest, whatever its id is.
             Some(SOLVE_SKILL) if text("sha256").is_none() => Self::Solve,
+            Some(TRACE_SKILL) if text("sha256").is_none() => Self::Trace,
             Some(_) if text("version").is_some() && text("sha256").is_some() => Self::Skill,
             _ => Self::Reason,
         }
@@ -57,8 +72,14 @@ impl RunKind {
         match step {
             Some(step) if step.starts_with(STEP_PREFIX) => Self::Variables,
             Some(step) if step.starts_with(SOLVE_STEP_PREFIX) => Self::Solve,
+            Some(step) if step.starts_with(TRACE_STEP_PREFIX) => Self::Trace,
             _ => Self::Reason,
         }
+    }
+
+    /// Returns whether somebody outside asks for each step, so that nothing of the run is left to resume.
+    pub fn is_driven_from_outside(self) -> bool {
+        matches!(self, Self::Variables | Self::Trace)
     }
 
     /// Returns the name of the kind.
@@ -68,6 +89,7 @@ impl RunKind {
             Self::Skill => "skill",
             Self::Variables => "variables",
             Self::Solve => "solve",
+            Self::Trace => "trace",
         }
     }
 }

@@ -7,6 +7,7 @@ use hence_canon::{Lenient, Value};
 use hence_journal::{Fold, Reader, Record, RecordIndex, StepRecord, positions};
 use hence_state::{ProblemSpec, ReasoningState};
 
+use crate::program::TRACE_ARTIFACT;
 use crate::replay::request_of_journal;
 use crate::variables::ARTIFACT;
 use crate::{
@@ -112,6 +113,7 @@ impl Engine {
     fn artifact_keys(&self, problem: &ProblemSpec) -> ArtifactKeys {
         match RunKind::of(problem.canonical().value()) {
             RunKind::Variables => ArtifactKeys::One(ARTIFACT.into()),
+            RunKind::Trace => ArtifactKeys::One(TRACE_ARTIFACT.into()),
             RunKind::Skill | RunKind::Solve => ArtifactKeys::Numbered,
             RunKind::Reason => {
                 let name = problem.settings().policy_profile.as_deref().unwrap_or(DEFAULT_POLICY);

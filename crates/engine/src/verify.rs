@@ -112,7 +112,7 @@ impl Engine {
         };
         match kind {
             RunKind::Variables => evidence.verify(&VariablesJournal { evidence }, level),
-            RunKind::Reason | RunKind::Skill | RunKind::Solve => {
+            RunKind::Reason | RunKind::Skill | RunKind::Solve | RunKind::Trace => {
                 evidence.verify(&ReasonJournal::of(self, evidence), level)
             }
         }
@@ -126,7 +126,7 @@ impl Engine {
         let document = evidence.document();
         match RunKind::of(&document.value) {
             RunKind::Variables => replay(Variables::of_journal(evidence.journal, &document)?, evidence),
-            RunKind::Reason | RunKind::Skill | RunKind::Solve => {
+            RunKind::Reason | RunKind::Skill | RunKind::Solve | RunKind::Trace => {
                 replay(self.program_to_read(evidence)?, evidence)
             }
         }

@@ -392,3 +392,14 @@ pub(crate) struct CompletionsArgs {
     /// The shell
     pub(crate) shell: clap_complete::Shell,
 }
+
+#[derive(ClapArgs)]
+#[command(after_help = "Example: hence man ~/.local/share/man/man1")]
+pub(crate) struct ManArgs {
+    /// The folder to write them to
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Replace pages that exist
+    #[arg(long)]
+    pub(crate) force: bool,
+}

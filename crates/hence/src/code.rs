@@ -141,6 +141,8 @@ codes! {
     Scratch = "E0704" => No;
     /// A trace cannot be bound.
     NotBound = "E0705" => No;
+    /// An operation on a trace is refused.
+    TraceRefused = "E0706" => No;
     /// A file is not a log that can be imported.
     NotALog = "E0720" => No;
     /// A log holds several traces.

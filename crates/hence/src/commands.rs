@@ -12,6 +12,7 @@ mod hash;
 mod import;
 mod lineage;
 pub(crate) mod log;
+mod man;
 mod new;
 pub(crate) mod policy;
 mod position;
@@ -46,7 +47,7 @@ pub(crate) use repl::words as split_words;
 pub(crate) use review::ReviewCommand;
 pub(crate) use runs::RUN_STATUSES;
 pub(crate) use show::find_record;
-pub(crate) use trace::TraceCommand;
+pub(crate) use trace::{TraceCommand, append_missing_end};
 
 /// Declares a family of commands: for each its help, its arguments, the function that runs it, and the names and
 /// types of the JSON it prints.
@@ -197,4 +198,6 @@ commands! { Command {
     Schema(args::SchemaArgs) => schema::run;
     /// Print a completion script for a shell
     Completions(args::CompletionsArgs) => completions::run, "completions": completions::CompletionsReport;
+    /// Write manual pages, one for each command
+    Man(args::ManArgs) => man::run, "man": man::ManReport;
 } }

@@ -14,7 +14,7 @@ use crate::escape::{escape, escape_json, is_visible_json};
 use crate::hint::Hint;
 use crate::pager::{self, Shown};
 use crate::report::Text;
-use crate::terminal;
+use crate::{live, terminal};
 
 /// The place of the store and the form of the output.
 pub(crate) struct Context {
@@ -181,6 +181,7 @@ pub(crate) fn error_json(error: &CliError) -> String {
 
 /// Writes a line to stderr. A closed stderr must not end a command.
 fn talk(text: impl std::fmt::Display) {
+    let _aside = live::make_room();
     let _ = writeln!(anstream::stderr().lock(), "{text}");
 }
 

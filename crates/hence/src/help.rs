@@ -19,7 +19,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Rules", &["policy", "capabilities"]),
     ("Variables", &["vars", "repl"]),
     ("Store", &["init", "export", "doctor", "gc", "rm", "serve", "hash"]),
-    ("Help", &["explain", "schema", "completions", "help"]),
+    ("Help", &["explain", "schema", "completions", "man", "help"]),
 ];
 
 /// Returns the command line with its help.

@@ -95,6 +95,7 @@ pub(crate) const fn for_code(code: Code) -> Hint {
         Code::TraceUnchanged => "nothing was written; `hence trace show FILE` shows the trace",
         Code::Scratch => "free space, or name a smaller folder with --with",
         Code::NotBound => "nothing was written; `hence trace bind FILE --check` shows the current binding",
+        Code::TraceRefused => "nothing was recorded; `hence trace show RUN` shows the trace so far",
         Code::NoSuchPlace => "`hence log RUN` lists the records, `hence state RUN` shows the state",
         Code::Policies => "fix the policies at that place; nothing was checked",
         Code::NotALog => "name its format if it is one of them: `hence import --help` lists them",
@@ -189,6 +190,12 @@ fixed! {
         "say with --note how it was checked; or record `reread`, or `accepted` with a reason";
     OTHER_CHILD_ID = "choose another id for the child's run";
     OTHER_ID_FOR_RUN = "choose another id for the run";
+    BEGIN_A_TRACE = "`hence trace init RUN TASK --agent NAME` begins a trace that an agent reports";
+    CONTINUE_A_TRACE = "`hence trace act` records what the agent does next, `hence trace complete` the end";
+    SUCCEED_A_TRACE =
+        "begin another trace, and link it to this one with `hence trace link RUN THIS --as supersedes`";
+    ARTIFACT_WITH_PAYLOAD = "record it after the action, with `hence trace artifact RUN KIND --payload @FILE`";
+    TRACE_SCHEMA = "`hence schema trace` describes every kind of artifact; nothing was recorded";
     LEAVE_IT_OUT = "leave it out";
     NAME_A_MODEL = "name it as openai:NAME, anthropic:NAME, or http://127.0.0.1:11434/v1#NAME";
     ONE_MODEL = "leave --model out, or remove the setting from the problem";

@@ -26,6 +26,7 @@ mod interactive;
 mod interrupt;
 mod journal_end;
 mod kind;
+mod live;
 mod measured;
 mod new_file;
 mod pager;

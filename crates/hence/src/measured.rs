@@ -170,6 +170,12 @@ impl RunTimes {
         self.times.open_waits().iter().map(WaitTimesRow::of).collect()
     }
 
+    /// Returns the capability and the duration of each measured call.
+    pub(crate) fn call_durations(&self) -> impl Iterator<Item = (&str, u64)> {
+        let calls = self.times.records().flat_map(|(_, times)| &times.calls);
+        calls.map(|call| (&*call.capability, call.span.duration_ms))
+    }
+
     /// Returns the totals of the run.
     pub(crate) fn totals(&self) -> MeasuredTotals {
         let mut totals = MeasuredTotals::default();

@@ -166,7 +166,7 @@ fn after_step(store: &FileStore, summary: &RunSummary, profile: Option<Profile>,
     let Some(problem) = problem.and_then(|bytes| hence_canon::parse_lenient(&bytes).ok()) else {
         return UNFINISHED;
     };
-    if RunKind::of(&problem.value) == RunKind::Variables {
+    if RunKind::of(&problem.value).is_driven_from_outside() {
         return "interactive";
     }
     // The compat profile records no completion: a run ends with the last step of its policy.

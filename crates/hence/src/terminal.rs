@@ -51,6 +51,12 @@ pub(crate) fn find_width() -> Option<usize> {
     stated.filter(|columns| *columns > 0).or_else(found).map(|columns| columns.max(WIDTH_MIN))
 }
 
+/// Returns the width of the terminal that stderr is, as it is now.
+pub(crate) fn error_width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
 /// Returns the number of characters in a line of the terminal; `None` if there is no limit.
 pub(crate) fn width() -> Option<usize> {
     WIDTH.get().copied().flatten()

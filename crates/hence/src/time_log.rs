@@ -9,14 +9,15 @@
 //! Lines are written after the record they are about, and synced at most once a second and when the command ends, so that
 //! measuring a step costs no sync. A log that cannot be written loses measurements, never a run.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use hence_engine::{Measured, Meter, Moment};
+use hence_engine::{Measured, Meter, Moment, Watched};
 use hence_journal::{Chained, Lines, RecordIndex, Sealed};
 use hence_store::{AttachmentName, Durability, RunWriter, SideLog};
 
 use crate::clock::Clock;
+use crate::live::LiveLine;
 
 /// The attachment that holds the time log.
 pub(crate) const TIMES: &str = "times.ndjson";
@@ -41,6 +42,8 @@ pub(crate) fn times_elsewhere_name() -> AttachmentName {
 pub(crate) struct TimeLog {
     clock: Box<dyn Clock>,
     written: Mutex<Written>,
+    /// The line of the terminal that shows what happens, if somebody watches.
+    live: OnceLock<LiveLine>,
 }
 
 struct Written {
@@ -61,7 +64,12 @@ impl TimeLog {
         };
         let synced = clock.now().map(|now| now.monotonic).unwrap_or_default();
         let written = Written { file, lines: Vec::new(), synced, failure };
-        Arc::new(Self { clock, written: Mutex::new(written) })
+        Arc::new(Self { clock, written: Mutex::new(written), live: OnceLock::new() })
+    }
+
+    /// Shows what happens in a line of the terminal, from now on.
+    pub(crate) fn show_in(&self, live: LiveLine) {
+        let _ = self.live.set(live);
     }
 
     /// Notes that a record was appended, and writes what was measured up to it.
@@ -107,6 +115,9 @@ impl TimeLog {
 
     /// Writes and syncs everything, and returns why measurements were lost, if they were.
     pub(crate) fn finish(&self) -> Option<String> {
+        if let Some(live) = self.live.get() {
+            live.end();
+        }
         let mut written = self.lock();
         written.flush(Durability::Synced);
         written.failure.clone()
@@ -136,6 +147,12 @@ impl Meter for TimeLog {
 
     fn note(&self, measured: Measured) {
         self.lock().lines.extend(measured.line());
+    }
+
+    fn watch(&self, watched: Watched<'_>) {
+        if let Some(live) = self.live.get() {
+            live.hear(&watched);
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The usage of a run and its limits, as reports show them.
 
 use hence_canon::Value;
-use hence_cognition::budget::{Limits, Usage};
+use hence_cognition::budget::{Costs, Limits, Usage};
 use hence_engine::Blobs;
 use hence_journal::{Reader, Record};
 use hence_skills::{Host, LIMITS_KEY, recorded_outcome, recorded_usage};
@@ -52,6 +52,20 @@ impl UsageReport {
         Self { calls, tokens_in, tokens_out, cost: rows(&usage.cost), limits }
     }
 
+    /// Adds what another run used. The limits stay.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.calls = self.calls.saturating_add(other.calls);
+        self.tokens_in = self.tokens_in.saturating_add(other.tokens_in);
+        self.tokens_out = self.tokens_out.saturating_add(other.tokens_out);
+        let mut costs = Costs::new();
+        for CostRow { amount, currency } in self.cost.iter().chain(&other.cost) {
+            let sum = costs.entry(currency.as_str().into()).or_default();
+            // Amounts are written by this program, so they can be read.
+            *sum = amount.parse().ok().and_then(|amount| sum.plus(amount)).unwrap_or(*sum);
+        }
+        self.cost = rows(&costs);
+    }
+
     /// Returns the rows of a text. A run that called nothing and has no limits has none.
     pub(crate) fn rows(&self) -> Vec<(&'static str, String)> {
         if *self == Self::default() {
@@ -80,7 +94,7 @@ impl UsageReport {
     }
 }
 
-fn rows(costs: &hence_cognition::budget::Costs) -> Vec<CostRow> {
+fn rows(costs: &Costs) -> Vec<CostRow> {
     let row = |(currency, amount): (&std::sync::Arc<str>, &hence_cognition::budget::Cost)| CostRow {
         amount: amount.to_string(),
         currency: currency.to_string(),

@@ -76,6 +76,8 @@ pub(crate) enum Facts {
     Completed,
     Event(Box<Event>),
     Solve(crate::solve::SolveFact),
+    /// An operation that an agent reported, and its record.
+    Reported(RecordIndex, Box<hence_review::authoring::Operation>),
 }
 
 /// The units so far. A unit is an unbroken stretch of actions: coming back to an intent begins another unit.

@@ -46,6 +46,7 @@
 //! ```
 
 mod artifacts;
+mod authored;
 mod delta;
 mod error;
 mod foreseen;
@@ -63,6 +64,9 @@ mod usage;
 mod variables;
 mod view;
 
+pub use authored::{
+    Authored, AuthoredJournal, AuthoredRun, append_end, append_operation, authored_problem, usage_of_action,
+};
 pub use delta::TraceDelta;
 pub use error::ProjectError;
 pub use gate::PolicyGate;

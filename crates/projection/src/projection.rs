@@ -114,7 +114,7 @@ impl<'a> Projection<'a> {
         }
         let meta_actions = self.units.conclude(&actions, &residuals);
         let links: Vec<RunLink> = self.view.links().into_iter().chain(links.iter().cloned()).collect();
-        assemble(TraceParts {
+        let mut trace = assemble(TraceParts {
             run: &self.run,
             plan: self.view.plan(),
             head,
@@ -124,7 +124,9 @@ impl<'a> Projection<'a> {
             artifacts: self.artifacts.artifacts().to_vec(),
             meta_actions,
             residuals,
-        })
+        });
+        self.view.finish(&mut trace);
+        trace
     }
 
     fn context(&self) -> Context<'_> {

@@ -25,6 +25,7 @@ pub(crate) fn of_step(program: Program<'_>, result: &StepResult, blobs: &dyn Blo
             None => Usage::default(),
         },
         Program::Variables => Usage::default(),
+        Program::Trace => crate::authored::usage_of(result, blobs),
         Program::Solve => match Entry::read(result, blobs) {
             Ok(Entry::Turn(turn)) => turn.reply.usage,
             Ok(Entry::Compact(compact)) => compact.reply.usage,
@@ -40,7 +41,7 @@ fn limits_of(program: Program<'_>, problem: &ProblemSpec) -> Limits {
     let pinned = pinned.and_then(|limits| Limits::read(limits).ok()).unwrap_or_default();
     match program {
         Program::Skill { prepared, .. } => pinned.and(&prepared.skill().limits),
-        Program::Reason(_) | Program::Variables => pinned,
+        Program::Reason(_) | Program::Variables | Program::Trace => pinned,
         Program::Solve => {
             Spec::read(problem.canonical().value()).map(|spec| spec.limits.calls).unwrap_or_default()
         }

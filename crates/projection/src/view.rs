@@ -6,12 +6,13 @@ use hence_canon::Canonical;
 use hence_cognition::run::Prepared;
 use hence_engine::Engine;
 use hence_journal::{Control, RecordIndex};
-use hence_review::model::{Action, ActionId, Residual};
+use hence_review::model::{Action, ActionId, Residual, Trace};
 use hence_skills::{CallHistory, Host};
 use hence_state::{ProblemSpec, StepResult};
 
 use crate::ProjectError;
 use crate::artifacts::ArtifactIndex;
+use crate::authored::AuthoredView;
 use crate::delta::{TraceDelta, Units};
 use crate::reason::ReasonView;
 use crate::run_info::RunInfo;
@@ -104,6 +105,9 @@ pub(crate) trait RunView {
         Vec::new()
     }
 
+    /// Completes the trace with what later records said about earlier ones.
+    fn finish(&self, _: &mut Trace) {}
+
     /// Returns the name of the program for people.
     fn plan(&self) -> String;
 }
@@ -126,6 +130,8 @@ pub enum Program<'a> {
     Variables,
     /// The recursive loop.
     Solve,
+    /// A trace that an agent of its own reports.
+    Trace,
 }
 
 impl<'a> Program<'a> {
@@ -137,6 +143,7 @@ impl<'a> Program<'a> {
             }
             Self::Variables => Box::new(VariablesView::default()),
             Self::Solve => Box::new(SolveView::default()),
+            Self::Trace => Box::new(AuthoredView::new(problem.id())),
         })
     }
 }

@@ -18,6 +18,7 @@
 //! - [`review_log`] records a review as a hash chain that is bound to the trace by its [`ContentHash`], and decides whether
 //!   the trace may be approved. [`diff`] compares two traces by meaning, [`curate`] regroups
 //!   actions, [`succession`] makes the successor that a changed trace is, [`binding`] ties one to a commit.
+//! - [`authoring`] writes a trace operation by operation.
 //! - [`show`] writes findings for other tools and escapes text of a trace.
 //! - [`import`] reads sessions and telemetry of other agents, [`export`] writes for other tools.
 //!
@@ -46,6 +47,7 @@
 //! # Ok::<(), hence_canon::ParseError>(())
 //! ```
 
+pub mod authoring;
 pub mod binding;
 pub mod command;
 pub mod curate;

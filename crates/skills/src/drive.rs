@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hence_cognition::budget::{Limits, Usage};
-use hence_cognition::run::{Capabilities, Context, RunRequest, StepOutcome, Waiting, execute};
+use hence_cognition::run::{Capabilities, Context, RunRequest, StepOutcome, Waiting, execute, item_count};
 use hence_cognition::skill::Step;
 use hence_cognition::state::{Memory, Names};
-use hence_engine::{Blocked, Driven, Measured, Meter, NoMeter, Pause, RunError, Sink};
+use hence_engine::{Blocked, Driven, Measured, Meter, NoMeter, Pause, RunError, Sink, Watched};
 use hence_journal::{Durability, RecordIndex};
 
 use crate::budget::{Budget, USAGE_KEY, executed_usage, may_leave, recorded_usage};
@@ -375,7 +375,10 @@ fn execute_step(
     let mut worker = calls.host().worker();
     let mut logged = LoggedWorker::new(&mut *worker, calls, asking);
     let began = calls.meter().now();
-    let outcome = execute(step, memory, &mut context(&mut logged, request, lineage))?;
+    calls.meter().watch(Watched::StepBegan { step: &step.id, items: item_count(step, memory) });
+    let executed = execute(step, memory, &mut context(&mut logged, request, lineage));
+    calls.meter().watch(Watched::StepEnded { step: &step.id });
+    let outcome = executed?;
     if let Some(span) = calls.meter().since(began) {
         calls.meter().note(Measured::Step { step: step.id.clone(), span });
     }

@@ -36,7 +36,9 @@ pub use invoke::named_exchange;
 pub use made::{CallOutcome, LATENCY_KEY, MadeCall, MadePlace, PATH_PARTS};
 pub use outcome::{Note, OutcomeError, StepOutcome};
 pub use prepared::Prepared;
-pub use preview::{CallMade, CallStage, PossibleCall, calls_made, is_proposed, one_call, possible_calls};
+pub use preview::{
+    CallMade, CallStage, PossibleCall, calls_made, is_proposed, item_count, one_call, possible_calls,
+};
 pub use progress::{Progress, RunFailure};
 pub use step::{EXCHANGES_KEY, NESTED_RUNS_KEY, blank, execute};
 

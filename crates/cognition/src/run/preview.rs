@@ -87,10 +87,15 @@ pub fn one_call(
 
 /// Returns the number of items of a loop, for its first call: the decision to go through them comes before it.
 fn first_count(step: &Step, memory: &Memory, one: &MadeCall) -> Option<usize> {
-    let Flow::Foreach(foreach) = &step.control.flow else { return None };
     if one.item > 0 {
         return None;
     }
+    item_count(step, memory)
+}
+
+/// Returns the number of items that a step goes through; `None` when it is no loop over items.
+pub fn item_count(step: &Step, memory: &Memory) -> Option<usize> {
+    let Flow::Foreach(foreach) = &step.control.flow else { return None };
     evaluate(foreach.items(), memory).ok()?.as_array().map(<[Value]>::len)
 }
 

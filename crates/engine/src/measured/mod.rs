@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use hence_canon::Digest;
 use hence_canon::time::Instant;
+use hence_cognition::budget::Usage;
 use hence_journal::RecordIndex;
 
 pub use times::{CallTimes, MeasuredTimes, RecordTimes, TIME_LINE_BYTES_MAX, TimedRecord, WaitTimes};
@@ -100,6 +101,40 @@ pub trait Meter: Send + Sync {
 
     /// Takes a measurement. It never fails: a measurement that cannot be stored is lost, and the run continues.
     fn note(&self, measured: Measured);
+
+    /// Hears what happens at this moment, for whoever watches. Nothing of it is stored.
+    fn watch(&self, _: Watched<'_>) {}
+}
+
+/// Something that begins or ends while a run is driven.
+#[derive(Clone, Debug)]
+pub enum Watched<'a> {
+    /// A step is executed.
+    StepBegan {
+        /// The step.
+        step: &'a str,
+        /// The number of items it goes through, if it is a loop over items.
+        items: Option<usize>,
+    },
+    /// The step has an outcome, or waits.
+    StepEnded {
+        /// The step.
+        step: &'a str,
+    },
+    /// A call leaves.
+    CallBegan {
+        /// The step that calls.
+        step: &'a str,
+        /// The item it calls for, from 0.
+        item: u64,
+        /// The attempt, from 1.
+        attempt: u64,
+    },
+    /// A reply came, or the call failed.
+    CallEnded {
+        /// The tokens and the cost that the provider reports.
+        used: &'a Usage,
+    },
 }
 
 /// A meter that measures nothing.

@@ -7,7 +7,7 @@ use super::{Event, Reason, RecordedResult};
 use crate::blob::Blobs;
 use crate::book::Book;
 use crate::gate::{Blocked, BlockedAt, ProposedCall, attempt};
-use crate::measured::Measured;
+use crate::measured::{Measured, Watched};
 use crate::run::RunError;
 use crate::sink::Sink;
 use crate::step::{Attempt, CALL_MEMBER, Deed, METRICS_KEY, Step, Stopped, View, object};
@@ -24,7 +24,10 @@ impl Reason {
         }
         let (started_at, finished_at) = book.next_times()?;
         let began = sink.meter().now();
-        let (input, RecordedResult { outcome, others }) = self.outcome(book, step, sink)?;
+        sink.meter().watch(Watched::StepBegan { step: step.name(), items: None });
+        let executed = self.outcome(book, step, sink);
+        sink.meter().watch(Watched::StepEnded { step: step.name() });
+        let (input, RecordedResult { outcome, others }) = executed?;
         if let Some(span) = sink.meter().since(began) {
             sink.meter().note(Measured::Step { step: step.name().into(), span });
         }

@@ -25,7 +25,7 @@ pub(crate) struct LimitArgs {
 
 /// An amount of money in a currency.
 #[derive(Clone)]
-struct Money(Arc<str>, Cost);
+pub(crate) struct Money(pub(crate) Arc<str>, pub(crate) Cost);
 
 impl LimitArgs {
     /// Returns the limits. Of two limits in one currency the smaller holds.
@@ -42,7 +42,8 @@ impl LimitArgs {
     }
 }
 
-fn money(text: &str) -> Result<Money, String> {
+/// Reads an amount and a currency, as `1.50USD`.
+pub(crate) fn money(text: &str) -> Result<Money, String> {
     let at = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(text.len());
     let (amount, currency) = text.split_at(at);
     let currency = currency.trim();

@@ -1,5 +1,6 @@
 //! The arguments of `hence trace`.
 
+mod author;
 mod edit;
 mod outside;
 
@@ -7,6 +8,11 @@ use clap::{Args as ClapArgs, ValueEnum};
 
 use super::{Output, TraceRef};
 
+pub(crate) use author::{AuthoredRef, NewGoal, NewOutput};
+pub(crate) use author::{
+    TraceActArgs, TraceArtifactArgs, TraceCompleteArgs, TraceInitArgs, TraceLinkArgs, TraceObserveArgs,
+    TraceReferenceArgs, TraceResidualArgs,
+};
 pub(crate) use edit::{
     EditArgs, MetaBasis, MetaDeriveArgs, MetaDropArgs, MetaMergeArgs, MetaSetArgs, MetaSplitArgs,
     ResidualsAddArgs, ResidualsChange, ResidualsDeriveArgs, TraceMetaCommand, TraceResidualsArgs,
@@ -29,7 +35,7 @@ pub(crate) enum FindingsFormat {
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence trace validate trace.json older.yaml --format sarif")]
 pub(crate) struct TraceValidateArgs {
-    /// Traces as JSON or YAML, or - for standard input
+    /// Traces as JSON or YAML, - for standard input, or runs
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<String>,
     /// Require the canonical model: words outside the specification are errors
@@ -89,7 +95,7 @@ pub(crate) struct TraceChainArgs {
 
 #[derive(ClapArgs)]
 pub(crate) struct TraceDiffArgs {
-    /// A trace as JSON or YAML, or - for standard input
+    /// A trace as JSON or YAML, - for standard input, or a run
     pub(crate) left: String,
     /// The trace to compare it with
     pub(crate) right: String,

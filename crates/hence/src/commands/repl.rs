@@ -8,6 +8,7 @@ mod words;
 use std::io::IsTerminal as _;
 
 use clap::{CommandFactory as _, Parser as _};
+use hence_canon::did_you_mean;
 use hence_variables::State;
 
 use super::vars::{self, VarsCommand};
@@ -18,15 +19,37 @@ use completion::Names;
 use editor::LineEditor;
 pub(crate) use words::words;
 
-/// Returns the commands of the prompt: all of `hence vars`.
+/// The first line at the prompt.
+const GREETING: &str = "commands of `hence vars`, without the run; help lists them, quit ends";
+
+/// Returns the commands of the prompt, each with what it does.
 fn help() -> String {
     let line = ReplLine::command();
-    let names: Vec<&str> =
-        line.get_subcommands().map(|command| command.get_name()).filter(|name| *name != "help").collect();
-    format!(
-        "{}, as in `hence vars`, without the run; # starts a comment, help lists the commands, quit ends",
-        names.join(" ")
-    )
+    let own = [
+        ("help [COMMAND]", "List the commands, or show the arguments of one"),
+        ("quit", "End; the end of input does, too"),
+        ("# …", "A comment"),
+    ];
+    let own = own.map(|(name, about)| [name.to_owned(), about.to_owned()]);
+    let commands = line.get_subcommands().filter(|command| command.get_name() != "help").map(|command| {
+        [command.get_name().to_owned(), command.get_about().map(ToString::to_string).unwrap_or_default()]
+    });
+    let rows: Vec<[String; 2]> = commands.chain(own).collect();
+    columns(&rows).trim_end().to_owned()
+}
+
+/// Returns the arguments of a command, as a line at the prompt takes them.
+fn help_of(name: &str) -> Result<String, CliError> {
+    let line = ReplLine::command();
+    let known = || line.get_subcommands().map(|command| command.get_name());
+    let Some(command) = line.find_subcommand(name).filter(|command| command.get_name() != "help") else {
+        let message = format!("{name:?} is no command of the prompt{}", did_you_mean(name, known()));
+        return Err(CliError::new(Code::Line, message).with_hint(hint::LIST_PROMPT_COMMANDS));
+    };
+    let text = command.clone().bin_name(name).render_help().to_string();
+    // The prompt names the run already.
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with("<RUN>"));
+    Ok(lines.map(|line| line.replace(" <RUN>", "")).collect::<Vec<_>>().join("\n").trim_end().to_owned())
 }
 
 pub(super) fn run(context: &Context, args: &ReplArgs) -> Result<Exit, CliError> {
@@ -34,9 +57,9 @@ pub(super) fn run(context: &Context, args: &ReplArgs) -> Result<Exit, CliError> 
     let mut session = Session::open(context, &args.run, &args.root, time)?;
     let mut exit = Exit::Yes;
     if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
-        context.say(help());
+        context.say(GREETING);
         let mut editor = LineEditor::open()?;
-        while let Some(line) = editor.read(names(&session)?)? {
+        while let Some(line) = editor.read(names(&session)?, &prompt(&session)?)? {
             if answer(context, &mut session, time, &line, &mut exit) == Next::End {
                 break;
             }
@@ -80,7 +103,16 @@ fn answer(
     match line.trim() {
         "" => {}
         comment if comment.starts_with('#') => {}
-        "help" | "?" => context.say(help()),
+        "help" | "?" => say_lines(context, &help()),
+        asked if asked.strip_prefix("help ").is_some() => {
+            match help_of(asked.trim_start_matches("help").trim()) {
+                Ok(text) => say_lines(context, &text),
+                Err(error) => {
+                    context.report_error(&error);
+                    *exit = error.code.exit();
+                }
+            }
+        }
         "quit" | "exit" => return Next::End,
         command => match perform(context, session, time, command) {
             Ok(Exit::Yes) => {}
@@ -120,6 +152,17 @@ fn perform(
         return vars::print_recorded(context, session, args);
     }
     VarsCommand::run(context, session, &parsed.command)
+}
+
+/// Says a text of several lines.
+fn say_lines(context: &Context, text: &str) {
+    text.lines().for_each(|line| context.say(line));
+}
+
+/// Returns the prompt: the run, and its last record.
+fn prompt(session: &Session<'_>) -> Result<String, CliError> {
+    let last = session.loaded()?.head().records.get().saturating_sub(1);
+    Ok(format!("{}@{last}> ", escape(session.id.as_str())))
 }
 
 /// Returns the present names, for completion.

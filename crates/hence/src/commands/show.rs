@@ -1,9 +1,10 @@
 //! `hence show`: one record, with large values in place of their references.
 
 use hence_canon::{JsonPointer, ParseError, Value, did_you_mean, parse};
-use hence_engine::RunKind;
+use hence_engine::{Blobs, RunKind, attempt};
 use hence_journal::{Chained, Lines, Record, RecordIndex};
-use hence_state::Profile;
+use hence_skills::recorded_outcome;
+use hence_state::{Profile, StepResult};
 use hence_store::FileStore;
 
 use crate::address::Address;
@@ -28,6 +29,12 @@ pub(crate) struct ShowReport {
     /// The step's output, read from the blobs if it is stored outside the journal; null if it is not available. Of a
     /// failed step, its outcome, where that is stored outside the journal.
     output: Option<Data>,
+    /// The input of the step, where the record has it.
+    input: Option<Data>,
+    /// The places that the step read.
+    reads: Vec<String>,
+    /// The places that the step wrote.
+    writes: Vec<String>,
     /// The status of the step: `success`, `partial` (parts of it failed), `failed`, `skipped`, `degraded` or `blocked`. A
     /// step that failed while its run continued is recorded as `success`, with an outcome that says it failed.
     status: Option<&'static str>,
@@ -59,6 +66,11 @@ impl Text for ShowReport {
         {
             rows.push(("status", format!("{status}, recorded as {recorded}")));
         }
+        for (title, places) in [("reads", &self.reads), ("writes", &self.writes)] {
+            if !places.is_empty() {
+                rows.push((title, escape(&places.join(", "))));
+            }
+        }
         rows.extend(measured::rows(self.measured.as_ref(), &self.calls, &self.waits));
         text.push_str(&format!("\n\n{}", pairs(&rows)));
         for exchange in &self.exchanges {
@@ -82,12 +94,36 @@ pub(crate) struct Described {
     pub(crate) output: Option<Value>,
     /// The reason why the output is not available.
     pub(crate) missing: Option<CliError>,
+    /// The input of the step, and the places it read and wrote, where the record has them.
+    pub(crate) uses: Option<StepUses>,
     /// The status of the step.
     pub(crate) status: Option<&'static str>,
     /// The approvals and rejections in it.
     pub(crate) decisions: Vec<DecisionRow>,
     /// The exchanges with language models.
     pub(crate) exchanges: Vec<ExchangeRow>,
+}
+
+/// The input of a skill's step, and the places it read and wrote.
+pub(crate) struct StepUses {
+    pub(crate) input: Value,
+    pub(crate) reads: Vec<String>,
+    pub(crate) writes: Vec<String>,
+}
+
+impl StepUses {
+    fn of(result: &StepResult, blobs: &dyn Blobs) -> Option<Self> {
+        if result.step().starts_with('$') {
+            return None;
+        }
+        let outcome = recorded_outcome(&attempt(result), blobs).ok()?;
+        let reads = outcome.reads.iter().chain(outcome.control_reads.iter());
+        Some(Self {
+            reads: reads.map(ToString::to_string).collect(),
+            writes: outcome.writes.iter().map(ToString::to_string).collect(),
+            input: outcome.input,
+        })
+    }
 }
 
 impl Described {
@@ -106,6 +142,7 @@ impl Described {
             record,
             output: None,
             missing: None,
+            uses: None,
             status: None,
             decisions: Vec::new(),
             exchanges: Vec::new(),
@@ -129,9 +166,13 @@ impl Described {
             }
             _ => (None, Vec::new()),
         };
+        let uses = match &decoded {
+            Some(Record::Step(step)) if kind == RunKind::Skill => StepUses::of(&step.result, &blobs),
+            _ => None,
+        };
         let result = record.get("result");
         let exchanges = result.map(|result| ExchangeRow::of_result(result, &blobs)).unwrap_or_default();
-        Ok(Self { record, output, missing, status, decisions, exchanges })
+        Ok(Self { record, output, missing, uses, status, decisions, exchanges })
     }
 }
 
@@ -146,12 +187,19 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> 
         CliError::of_run(Code::BadRecord, format_args!("{}: record {index}", journal.name), error)
             .with_hint(hint::verify(&journal.name))
     })?;
-    let Described { record, output, missing, status, decisions, exchanges } = described;
+    let Described { record, output, missing, uses, status, decisions, exchanges } = described;
     let lacks_exchange = exchanges.iter().any(ExchangeRow::is_missing);
     let times = RunTimes::of(&journal);
     times.say(context, &journal.name);
     let (calls, waits) = times.parts(index.get());
+    let (input, reads, writes) = match uses {
+        Some(uses) => (Some(Data(uses.input)), uses.reads, uses.writes),
+        None => Default::default(),
+    };
     context.print_paged(&ShowReport {
+        input,
+        reads,
+        writes,
         measured: times.row(index.get()),
         calls,
         waits,

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use hence_engine::Metrics;
 use hence_journal::{Reader, Record};
+use hence_skills::Links;
+use hence_solve::Spec;
 use hence_store::{Condition, Store as _};
 
 use crate::args::StatsArgs;
@@ -29,6 +31,63 @@ pub(crate) struct StoreStats {
     journal_bytes: u64,
     /// The measured times of all runs.
     measured: MeasuredTotals,
+    /// The usage of all runs. A run that another one started counts there; steps that a fork shares count for each.
+    usage: UsageReport,
+    /// The latency of the measured calls of all runs, by capability.
+    latency: Vec<LatencyRow>,
+}
+
+/// The measured latency of the calls of one capability.
+#[derive(Serialize, JsonSchema)]
+struct LatencyRow {
+    /// The capability.
+    capability: String,
+    /// The number of measured calls.
+    calls: usize,
+    /// The median of their durations.
+    median_ms: u64,
+    /// The longest of them.
+    slowest_ms: u64,
+    /// The sum of them.
+    total_ms: u64,
+}
+
+/// The durations of measured calls, by capability.
+#[derive(Default)]
+struct Latencies(BTreeMap<String, Vec<u64>>);
+
+impl Latencies {
+    fn note(&mut self, times: &RunTimes) {
+        for (capability, duration_ms) in times.call_durations() {
+            self.0.entry(capability.to_owned()).or_default().push(duration_ms);
+        }
+    }
+
+    fn rows(self) -> Vec<LatencyRow> {
+        let row = |(capability, mut durations): (String, Vec<u64>)| {
+            durations.sort_unstable();
+            LatencyRow {
+                capability,
+                calls: durations.len(),
+                // The lower one of the two in the middle of an even number.
+                median_ms: durations.get(durations.len().saturating_sub(1) / 2).copied().unwrap_or(0),
+                slowest_ms: durations.last().copied().unwrap_or(0),
+                total_ms: durations.iter().fold(0, |sum: u64, duration| sum.saturating_add(*duration)),
+            }
+        };
+        self.0.into_iter().map(row).collect()
+    }
+}
+
+impl LatencyRow {
+    fn row(&self) -> (&'static str, String) {
+        let Self { capability, calls, median_ms, slowest_ms, .. } = self;
+        let calls = counted(*calls as u64, "call");
+        (
+            "latency",
+            format!("{}: {calls}, median {median_ms} ms, slowest {slowest_ms} ms", escape(capability)),
+        )
+    }
 }
 
 /// Counts over a run.
@@ -52,6 +111,8 @@ pub(crate) struct RunStats {
     measured: MeasuredTotals,
     /// The usage of the run, and its limits.
     usage: UsageReport,
+    /// The latency of the measured calls of the run, by capability.
+    latency: Vec<LatencyRow>,
 }
 
 impl Text for StoreStats {
@@ -64,6 +125,8 @@ impl Text for StoreStats {
             ("journal bytes", self.journal_bytes.to_string()),
         ];
         rows.extend(self.measured.rows(self.records));
+        rows.extend(self.usage.rows());
+        rows.extend(self.latency.iter().map(LatencyRow::row));
         pairs(&rows)
     }
 }
@@ -85,6 +148,7 @@ impl Text for RunStats {
         ];
         rows.extend(self.measured.rows(self.records));
         rows.extend(self.usage.rows());
+        rows.extend(self.latency.iter().map(LatencyRow::row));
         pairs(&rows)
     }
 }
@@ -99,11 +163,17 @@ pub(super) fn run(context: &Context, args: &StatsArgs) -> Result<Exit, CliError>
 fn store_stats(context: &Context) -> Result<Exit, CliError> {
     let store = context.store()?;
     let summaries = store.list()?;
-    let mut measured = MeasuredTotals::default();
+    let (mut measured, mut latencies) = (MeasuredTotals::default(), Latencies::default());
+    let mut usage = UsageReport::default();
     for summary in &summaries {
         // A journal that cannot be read has no measured records; it is counted as damaged.
-        let journal = store.journal_bytes(&summary.run).unwrap_or_default();
-        measured.add(RunTimes::of_run(&store, &summary.run, &journal).totals());
+        let Ok(journal) = Journal::of_run(context, summary.run.as_str()) else { continue };
+        let times = RunTimes::of(&journal);
+        latencies.note(&times);
+        measured.add(times.totals());
+        if !is_part_of_another(&journal) {
+            usage.add(&usage_of(&journal));
+        }
     }
     let count = |test: fn(&Condition) -> bool| summaries.iter().filter(|run| test(&run.condition)).count();
     context.print(&StoreStats {
@@ -113,8 +183,23 @@ fn store_stats(context: &Context) -> Result<Exit, CliError> {
         records: summaries.iter().filter_map(|run| run.head()).map(|head| head.records.get()).sum(),
         journal_bytes: summaries.iter().map(|run| run.journal_bytes).sum(),
         measured,
+        usage,
+        latency: latencies.rows(),
     })?;
     Ok(Exit::Yes)
+}
+
+/// Returns whether another run started this one, and its record includes what this one used.
+fn is_part_of_another(journal: &Journal) -> bool {
+    let Ok(Some(problem)) = journal.parsed_problem() else { return false };
+    let links = Links::of_problem(&problem.value);
+    links.is_some_and(|links| links.parent.is_some())
+        || Spec::read(&problem.value).is_ok_and(|spec| spec.depth() > 0)
+}
+
+/// Returns the usage of a run. A journal that cannot be opened as a run is still counted by its records.
+fn usage_of(journal: &Journal) -> UsageReport {
+    kind::open(journal, &[], Purpose::Read).map(|run| run.usage(journal)).unwrap_or_default()
 }
 
 fn run_stats(context: &Context, run: &str) -> Result<Exit, CliError> {
@@ -134,8 +219,9 @@ fn run_stats(context: &Context, run: &str) -> Result<Exit, CliError> {
             *by_status.entry(status.to_owned()).or_default() += 1;
         }
     }
-    // Statistics of a journal that cannot be opened as a run are still counts of its records.
-    let usage = kind::open(&journal, &[], Purpose::Read).map(|run| run.usage(&journal)).unwrap_or_default();
+    let usage = usage_of(&journal);
+    let mut latencies = Latencies::default();
+    latencies.note(&times);
     context.print(&RunStats {
         run: journal.name,
         journal_bytes: journal.bytes.len(),
@@ -146,6 +232,7 @@ fn run_stats(context: &Context, run: &str) -> Result<Exit, CliError> {
         by_action: metrics.control_action_counts,
         measured: times.totals(),
         usage,
+        latency: latencies.rows(),
     })?;
     Ok(Exit::Yes)
 }

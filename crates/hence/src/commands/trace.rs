@@ -1,5 +1,6 @@
-//! `hence trace`: review traces, read from files.
+//! `hence trace`: review traces, read from files and runs, or reported by an agent operation by operation.
 
+mod author;
 mod bind;
 mod chain;
 mod declare;
@@ -21,6 +22,8 @@ mod validate;
 
 use super::commands;
 use crate::args;
+
+pub(crate) use author::append_missing_end;
 
 commands! { TraceCommand {
     /// List the rules a trace breaks, and where
@@ -51,6 +54,22 @@ commands! { TraceCommand {
     Bind(args::TraceBindArgs) => bind::run, "trace-bind": bind::BindReport;
     /// Compare two traces by meaning
     Diff(args::TraceDiffArgs) => diff::run, "trace-diff": diff::DiffReport;
+    /// Begin the trace of an agent of your own, in a run
+    Init(args::TraceInitArgs) => author::init, "trace-author": author::AuthoredReport;
+    /// Record an action of the agent, with the artifacts it made
+    Act(Box<args::TraceActArgs>) => author::act;
+    /// Record an artifact that an action made: a file, a document, the result of a formal tool
+    Artifact(args::TraceArtifactArgs) => author::artifact;
+    /// Record an approved artifact that work is compared with
+    Reference(args::TraceReferenceArgs) => author::reference;
+    /// Record an observation about an action
+    Observe(args::TraceObserveArgs) => author::observe;
+    /// Link the trace to another one
+    Link(args::TraceLinkArgs) => author::link;
+    /// Declare a gap of the work, or change the status of one
+    Residual(args::TraceResidualArgs) => author::residual;
+    /// End the trace
+    Complete(args::TraceCompleteArgs) => author::complete;
     /// Write a run of the store as a trace, or a trace as spans, provenance or a statement
     Export(args::TraceExportArgs) => export::run, "trace-export": export::ExportReport;
 } }

@@ -269,7 +269,7 @@ fn advise(context: &Context, args: &VerifyArgs, target: &str, journal: &Journal,
     let is_torn = journal.bytes.last().is_some_and(|byte| *byte != b'\n');
     let is_unfinished = report.completeness == Some(Completeness::Incomplete);
     // An interactive run has no next step of its own to resume.
-    let is_driven = journal.has_problem() && journal.kind == RunKind::Variables;
+    let is_driven = journal.has_problem() && journal.kind.is_driven_from_outside();
     let is_resumable =
         journal.store.is_some() && report.records > 0 && (is_torn || is_unfinished) && !is_driven;
     let is_bare = args.anchor.is_none() && report.outcome(Level::Chain).is_some_and(Outcome::holds);

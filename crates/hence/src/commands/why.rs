@@ -252,6 +252,11 @@ impl Looked<'_> {
                 let says = "it is driven from outside and takes the next operation".to_owned();
                 self.stands("interactive", says, vec![next])
             }
+            _ if journal.has_problem() && journal.kind == RunKind::Trace => {
+                let next = hint::command(self.context, &["trace", "show", self.id.as_str()]);
+                let says = "its agent reports it, and the trace has not ended".to_owned();
+                self.stands("interactive", says, vec![next])
+            }
             // A problem that cannot be read is reported by the commands that need it.
             _ if !journal.has_problem() => self.calling(last, None),
             _ => match kind::open(journal, &[], Purpose::Read).and_then(|run| run.due_step(journal)) {
@@ -371,7 +376,9 @@ impl Looked<'_> {
         self.report.calls = self.called(&step.result);
         let is_retried = self.report.retry.is_some();
         let mut next = vec![hint::command(self.context, &["show", self.id.as_str(), name])];
-        if !name.starts_with('$') && self.report.kind != RunKind::Variables.as_str() {
+        let is_reported =
+            [RunKind::Variables, RunKind::Trace].iter().any(|kind| self.report.kind == kind.as_str());
+        if !name.starts_with('$') && !is_reported {
             // The newest retry is the run that continues; it says itself how.
             let retry = self.report.retry.as_deref().map(|retry| ["why", retry]);
             let mut retry = retry.unwrap_or(["retry", self.id.as_str()]).to_vec();

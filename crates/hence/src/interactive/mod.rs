@@ -16,7 +16,7 @@ pub(crate) use ground::{StoreVariableFiles, read_below};
 pub(crate) use loaded::Loaded;
 pub(crate) use position::Position;
 use session::whole_lines;
-pub(crate) use session::{Session, create};
+pub(crate) use session::{Session, create, lease_of};
 pub(crate) use shared_scopes::{SCOPES, SharedScopes, scope_identity};
 pub(crate) use skill_scopes::{publish_skill, read_shared};
 pub(crate) use spills::spills_of;

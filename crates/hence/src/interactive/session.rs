@@ -84,7 +84,7 @@ impl<'a> Session<'a> {
         let steps = match journal.kind {
             RunKind::Skill => StoredSkillRun::open(&journal, &[])?.map(|run| StepsRun::Skill(Box::new(run))),
             RunKind::Solve => Some(StepsRun::Solve(Box::new(StoredSolveRun::open(&journal, Purpose::Read)?))),
-            RunKind::Reason | RunKind::Variables => None,
+            RunKind::Reason | RunKind::Variables | RunKind::Trace => None,
         };
         let (root, snapshot) = (root.to_owned(), SnapshotUsed::default());
         let mut session = Self { context, store, id, root, time, problem, steps, run: None, snapshot };
@@ -339,7 +339,7 @@ fn shares(run: &VariablesRun, state: StateId, shared_scopes: &SharedScopes) -> V
 }
 
 /// Takes the lease of a run; waits while another process holds it.
-pub(super) fn lease_of(
+pub(crate) fn lease_of(
     context: &Context,
     store: &FileStore,
     id: &RunId,

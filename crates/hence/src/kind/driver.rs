@@ -17,6 +17,7 @@ use hence_store::{
 use super::{begins_with, conflict, whole_records};
 use crate::guard::{self, PolicyCounts};
 use crate::interrupt::Interrupt;
+use crate::live::LiveLine;
 use crate::prelude::*;
 use crate::sink::{StoreBlobs, StoreSink};
 use crate::skills::{self, WaitingRow, calls_name};
@@ -381,6 +382,9 @@ impl RunDriver<'_> {
         };
         let log = Arc::new(log);
         let (mut sink, times) = StoreSink::measured(store, writer);
+        if let Some(live) = LiveLine::begin(self.context) {
+            times.show_in(live);
+        }
         let journal = store.journal_bytes(id)?;
         if matches!(start, Start::Now) {
             times.created(&journal);

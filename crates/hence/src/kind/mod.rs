@@ -1,5 +1,6 @@
 //! The kinds of runs on the command line. A kind is one file that implements [`OpenRun`], and one line in [`open`].
 
+mod authored;
 mod conflict;
 mod driver;
 mod fork;
@@ -183,6 +184,7 @@ pub(crate) fn open(
         },
         RunKind::Variables => Box::new(variables::VariablesProblem),
         RunKind::Solve => Box::new(StoredSolveRun::open(journal, purpose)?),
+        RunKind::Trace => Box::new(authored::StoredAuthoredRun::open(journal)),
         RunKind::Reason => Box::new(reason::ReasonRun::open(journal, files, purpose)?),
     })
 }
@@ -205,7 +207,7 @@ pub(crate) fn document_defect(journal: &Journal, problem: &Value) -> Option<Stri
             let is_other = Canonical::of(&found).digest() != pinned;
             is_other.then(|| format!("{} is not the skill that the problem pins", skills::SKILL))
         }
-        RunKind::Reason | RunKind::Variables | RunKind::Solve => None,
+        RunKind::Reason | RunKind::Variables | RunKind::Solve | RunKind::Trace => None,
     }
 }
 

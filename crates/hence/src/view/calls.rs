@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use hence_canon::Value;
 use hence_cognition::budget::{Limits, Usage};
 use hence_cognition::run::{MadeCall, StepOutcome};
-use hence_engine::RunKind;
 use hence_journal::{Chained, Record, RecordIndex};
 use hence_server::Window;
 
@@ -233,7 +232,7 @@ fn rows_of(
     let measured: Vec<_> = measured.iter().flat_map(|times| &times.calls).collect();
     let before = previous.insert(uses.clone(), line.index);
     // A built-in step of a problem calls nothing.
-    if run.kind() == RunKind::Variables || (outcome.is_none() && measured.is_empty()) {
+    if run.kind().is_driven_from_outside() || (outcome.is_none() && measured.is_empty()) {
         return Vec::new();
     }
     let UsageReport { tokens_in, tokens_out, .. } = used(outcome.as_ref(), line);

@@ -253,20 +253,19 @@ impl Views {
     pub(super) fn record(&self, run: &Opened, index: u64) -> Result<RecordDetail, CliError> {
         let line = self.line_at(run, index)?;
         let described = Described::of_line(&line.bytes, run.kind(), &run.profile(), Some(&run.store)).ok();
-        let outcome = outcome_of(run, &line);
         let lines = [line];
         let times = times_of_lines(run, &lines)?;
         let [line] = lines;
         let (offset, bytes) = (line.offset, line.bytes.len());
         let row = row_of(run, line, &times, true);
         let measured = times.of(RecordIndex::new(index));
-        let (input, reads, writes) = outcome.map_or_else(Default::default, |outcome| {
-            let value = |name: &str| outcome.input.get(name).map(Shown::of);
-            let reads = outcome.reads.iter().chain(outcome.control_reads.iter());
-            let reads = reads.map(|name| Place { place: name.to_string(), value: value(name) }).collect();
-            let written = |name: &str| Place { place: name.to_owned(), value: None };
-            let writes = outcome.writes.iter().map(|name| written(name)).collect();
-            (Some(Shown::of(&outcome.input)), reads, writes)
+        let uses = described.as_ref().and_then(|described| described.uses.as_ref());
+        let (input, reads, writes) = uses.map_or_else(Default::default, |uses| {
+            let value = |name: &str| uses.input.get(name).map(Shown::of);
+            let read = |place: &String| Place { place: place.clone(), value: value(place) };
+            let written = |place: &String| Place { place: place.clone(), value: None };
+            let (reads, writes) = (uses.reads.iter().map(read), uses.writes.iter().map(written));
+            (Some(Shown::of(&uses.input)), reads.collect(), writes.collect())
         });
         let actions = match run.summary.journal_bytes <= DETAIL_TRACE_BYTES_MAX {
             true => self.projected(run).map(|trace| trace.actions_of(index)).unwrap_or_default(),

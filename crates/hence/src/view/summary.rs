@@ -256,7 +256,7 @@ fn checkpoints(journal: &Journal) -> Vec<CheckpointRow> {
 /// Returns the answer of a run, and its record where that is one.
 fn answer(journal: &Journal) -> Result<Option<(Value, Option<u64>)>, CliError> {
     match journal.kind {
-        RunKind::Variables => Ok(None),
+        RunKind::Variables | RunKind::Trace => Ok(None),
         RunKind::Solve => {
             let stored = StoredSolveRun::open(journal, Purpose::Read)?;
             let run = stored.read_back(journal)?;

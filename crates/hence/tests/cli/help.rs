@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use hence_testkit::cli::World;
 
 /// All commands.
-const COMMANDS: [&str; 36] = [
+const COMMANDS: [&str; 37] = [
     "init",
     "new",
     "rm",
@@ -42,6 +42,7 @@ const COMMANDS: [&str; 36] = [
     "explain",
     "schema",
     "completions",
+    "man",
 ];
 
 #[test]
@@ -174,6 +175,7 @@ fn every_code_has_a_title_and_a_page() {
     E0703  the trace cannot be changed that way
     E0704  the scratch folder cannot be used
     E0705  the trace cannot be bound
+    E0706  the trace refuses the operation
     E0720  the file is not a log that can be imported
     E0721  the log holds several traces
     E0801  a request to the server is not understood

@@ -368,7 +368,20 @@ fn stats_counts_the_store_or_one_run() {
         "waits_ms": 0,
         "waits": 0,
         "elsewhere": false
-      }
+      },
+      "usage": {
+        "calls": 0,
+        "tokens_in": 0,
+        "tokens_out": 0,
+        "cost": [],
+        "limits": {
+          "calls": null,
+          "tokens": null,
+          "cost": [],
+          "seconds": null
+        }
+      },
+      "latency": []
     }
     [exit 0]
     "#);
@@ -429,7 +442,8 @@ fn stats_counts_the_store_or_one_run() {
           "cost": [],
           "seconds": null
         }
-      }
+      },
+      "latency": []
     }
     [exit 0]
     "#);

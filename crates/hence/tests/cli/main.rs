@@ -14,6 +14,7 @@ mod again;
 #[cfg(all(feature = "models", target_os = "linux"))]
 mod altered;
 mod approvals;
+mod authoring;
 mod bound;
 mod bound_effects;
 mod budgets;

@@ -94,6 +94,8 @@ fn every_command_matches_its_schema() {
         ("explain", &["explain"]),
         ("explain", &["explain", "E0101"]),
         ("completions", &["completions", "bash"]),
+        ("man", &["man", "manual"]),
+        ("trace-author", &["trace", "init", "reported", "a task", "--agent", "bot"]),
         ("policy-check", &["policy", "check", "trace.json", "--policy", "engineering"]),
         ("policy-check", &["policy", "check", "trace.json", "odd.json", "--policy", "rules.json"]),
         ("policy-list", &["policy", "list"]),

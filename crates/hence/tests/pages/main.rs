@@ -3,7 +3,8 @@
 //! A page runs in a folder of its own that holds copies of `examples/` and `policies/`. A fenced block after the comment
 //! `<!-- file: NAME -->` is written to that file first. In a `console` block a line that begins with `$ ` is a command and the lines
 //! after it are its output, both streams together; `…` stands for anything within a line, and alone on a line for any lines. A command that
-//! does not end with 0 is followed by `[exit N]`.
+//! does not end with 0 is followed by `[exit N]`. The comment `<!-- model says: TEXT -->` serves a scripted model that says so, at the address
+//! `http://127.0.0.1:8080` of the page.
 //!
 //! `HENCE_PAGES=write cargo test -p hence --test pages` writes the output of this build into the pages where it differs. Read the difference
 //! before committing it.

@@ -23,8 +23,11 @@ struct Entry<'a> {
 
 /// Executes the console blocks of a page.
 pub(crate) fn execute(name: &str, text: &str, repository: &Path) -> Outcome {
-    let folder = Folder::new(repository);
+    let mut folder = Folder::new(repository);
     let lines: Vec<&str> = text.lines().collect();
+    if let Some(reply) = lines.iter().find_map(|line| model_comment(line)) {
+        folder.serve_model(reply);
+    }
     let mut outcome = Outcome { text: String::new(), findings: Vec::new(), commands: 0 };
     let mut at = 0;
     while at < lines.len() {
@@ -51,6 +54,11 @@ pub(crate) fn execute(name: &str, text: &str, repository: &Path) -> Outcome {
         at = end + 1;
     }
     outcome
+}
+
+/// Returns the reply of the scripted model that a page asks, if this is the comment about it.
+fn model_comment(line: &str) -> Option<&str> {
+    line.trim().strip_prefix("<!-- model says: ")?.strip_suffix(" -->")
 }
 
 /// Returns the name of the file that the block after this comment holds.

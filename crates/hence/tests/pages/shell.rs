@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use hence_testkit::model_server::{ModelServer, Said};
+
 /// The result of a command: both streams in the order of their writing, and the exit code.
 pub(crate) struct Printed {
     pub(crate) text: String,
@@ -20,7 +22,12 @@ pub(crate) fn is_available() -> bool {
 /// A folder in which the commands of one page run.
 pub(crate) struct Folder {
     folder: tempfile::TempDir,
+    /// The scripted model that the page asks.
+    model: Option<ModelServer>,
 }
+
+/// The address of the model in the text of a page. The scripted one has another port.
+const MODEL_ADDRESS: &str = "http://127.0.0.1:8080";
 
 impl Folder {
     /// Creates a folder with copies of the examples and the policies.
@@ -29,11 +36,26 @@ impl Folder {
         for name in ["examples", "policies"] {
             copy(&repository.join(name), &folder.path().join(name));
         }
-        Self { folder }
+        Self { folder, model: None }
+    }
+
+    /// Serves a model that always says the same.
+    pub(crate) fn serve_model(&mut self, reply: &str) {
+        let reply = reply.to_owned();
+        self.model = Some(ModelServer::answering(move |_| Said::Text(reply.clone())));
+    }
+
+    /// Returns the address of the scripted model, if there is one.
+    fn model_address(&self) -> Option<String> {
+        self.model.as_ref().map(|model| model.url().trim_end_matches("/v1/").to_owned())
     }
 
     /// Writes a file that the page shows.
     pub(crate) fn write(&self, name: &str, text: &str) {
+        let text = match self.model_address() {
+            Some(address) => &text.replace(MODEL_ADDRESS, &address),
+            None => text,
+        };
         let path = self.folder.path().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, text).unwrap();
@@ -58,7 +80,10 @@ impl Folder {
             .output()
             .unwrap();
         let folder = self.folder.path().display().to_string();
-        let text = String::from_utf8_lossy(&output.stdout).replace(&folder, "~");
+        let mut text = String::from_utf8_lossy(&output.stdout).replace(&folder, "~");
+        if let Some(address) = self.model_address() {
+            text = text.replace(&address, MODEL_ADDRESS);
+        }
         Printed { text: text.trim_end().to_owned(), code: output.status.code().unwrap_or(-1) }
     }
 }

@@ -305,7 +305,7 @@ impl RunView for SkillView<'_> {
             }
             Facts::Completed => self.completed = true,
             Facts::RolledBack(index, to) => self.roll_back_to(*index, *to)?,
-            Facts::Nothing | Facts::Reason(_) | Facts::Event(_) | Facts::Solve(_) => {}
+            Facts::Nothing | Facts::Reason(_) | Facts::Event(_) | Facts::Solve(_) | Facts::Reported(..) => {}
         }
         Ok(())
     }

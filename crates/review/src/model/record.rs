@@ -43,7 +43,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reports a finding about a member.
-    pub(super) fn refuse(&mut self, key: &'static str, message: String) {
+    pub(crate) fn refuse(&mut self, key: &'static str, message: String) {
         self.report(key, one(Finding::other(message)));
     }
 

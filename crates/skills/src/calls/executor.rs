@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hence_canon::{Float, Value};
+use hence_cognition::budget::Usage;
 use hence_cognition::capability::{CapabilitySpec, CognitiveTypes, Registry};
 use hence_cognition::failure::{BUDGET_CUT_OFF, HELD_BACK, UNDECIDED};
 use hence_cognition::run::{
     Call, CallError, Capabilities, Invocation, NestedRun, PlannedCall, Reply, Task, one_by_one,
 };
 use hence_cognition::skill::{Recovery, Skill, Step};
-use hence_engine::{CallTimes, Measured, Meter, Moment, NoMeter, SinkError};
+use hence_engine::{CallTimes, Measured, Meter, Moment, NoMeter, SinkError, Watched};
 use hence_journal::Durability;
 
 use super::entry::{CallName, Entry, Intent, Question, QuestionKind};
@@ -113,7 +114,11 @@ impl<'a> CallExecutor<'a> {
     /// Makes a call and notes how long it took: for the run, and for the nested run that made it.
     fn make_timed(&self, call: &Call<'_>, make: &mut CallFn<'_>) -> Result<Reply, CallError> {
         let began = self.meter.now();
+        let (step, item) = (outermost_step(call), call.place.item);
+        self.meter.watch(Watched::CallBegan { step: &step, item, attempt: call.attempt });
         let reply = make(call);
+        let used = reply.as_ref().map(|reply| Usage::of_meta(&reply.meta)).unwrap_or_default();
+        self.meter.watch(Watched::CallEnded { used: &used });
         let Some(span) = self.meter.since(began) else { return reply };
         let times = CallTimes { key: call.key().into(), capability: call.capability.clone(), span };
         let path = &call.place.path;
@@ -121,7 +126,7 @@ impl<'a> CallExecutor<'a> {
             let measured = Measured::Call { step: call.step_id.clone(), call: times.clone() };
             self.note_nested(path, measured);
         }
-        self.meter.note(Measured::Call { step: outermost_step(call), call: times });
+        self.meter.note(Measured::Call { step, call: times });
         reply
     }
 

@@ -26,7 +26,7 @@ pub(crate) struct EditArgs {
 #[derive(ClapArgs)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct TraceResidualsArgs {
-    /// A trace as JSON or YAML, or - for standard input
+    /// A trace as JSON or YAML, - for standard input, or a run
     #[arg(required = true)]
     pub(crate) file: Option<String>,
     /// List only open gaps

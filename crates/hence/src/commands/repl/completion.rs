@@ -25,7 +25,7 @@ pub(super) fn complete(line: &str, cursor: usize, names: &Names) -> (usize, Vec<
     let (earlier, word) = before.split_at(start);
     let earlier: Vec<&str> = earlier.split_whitespace().collect();
     let mut found: Vec<String> = candidates(&earlier, word, names);
-    found.retain(|candidate| candidate.starts_with(word) && candidate != word);
+    found.retain(|candidate| candidate.starts_with(word));
     found.sort();
     found.dedup();
     (start, found)
@@ -34,6 +34,9 @@ pub(super) fn complete(line: &str, cursor: usize, names: &Names) -> (usize, Vec<
 fn candidates(earlier: &[&str], word: &str, names: &Names) -> Vec<String> {
     let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let Some(command) = earlier.first() else { return commands() };
+    if *command == "help" {
+        return commands();
+    }
     match earlier.last() {
         Some(&"--scope") => return owned(&SCOPES),
         Some(&"--type" | &"-t") => return owned(&TYPES),
@@ -82,6 +85,8 @@ mod tests {
     #[test]
     fn commands_come_first_then_what_they_take() {
         assert_eq!(completed("ro"), ["rollback"]);
+        assert_eq!(completed("rollback"), ["rollback"]);
+        assert_eq!(completed("help ro"), ["rollback"]);
         assert!(completed("").contains(&"set".to_owned()) && completed("").contains(&"quit".to_owned()));
         assert_eq!(completed("get err"), ["error_count", "errors"]);
         assert_eq!(completed("rollback "), ["before", "initial_state"]);

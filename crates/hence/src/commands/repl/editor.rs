@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rustyline::completion::Completer;
+use rustyline::completion::{Completer, Pair};
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
@@ -13,8 +13,6 @@ use rustyline::{Config, Context, Editor, Helper};
 use super::completion::{self, Names};
 use super::history;
 use crate::error::CliError;
-
-const PROMPT: &str = "hence> ";
 
 /// Reads lines from a terminal.
 pub(super) struct LineEditor {
@@ -38,11 +36,11 @@ impl LineEditor {
         Ok(Self { editor, lines, place })
     }
 
-    /// Reads a line; returns nothing at the end of input. `names` are offered for completion.
-    pub(super) fn read(&mut self, names: Names) -> Result<Option<String>, CliError> {
+    /// Reads a line after a prompt; returns nothing at the end of input. `names` are offered for completion.
+    pub(super) fn read(&mut self, names: Names, prompt: &str) -> Result<Option<String>, CliError> {
         self.editor.set_helper(Some(names));
         loop {
-            match self.editor.readline(PROMPT) {
+            match self.editor.readline(prompt) {
                 Ok(line) => {
                     self.lines.push(line.clone());
                     return Ok(Some(line));
@@ -68,15 +66,13 @@ fn failed(error: ReadlineError) -> CliError {
 }
 
 impl Completer for Names {
-    type Candidate = String;
+    type Candidate = Pair;
 
-    fn complete(
-        &self,
-        line: &str,
-        cursor: usize,
-        _: &Context<'_>,
-    ) -> rustyline::Result<(usize, Vec<String>)> {
-        Ok(completion::complete(line, cursor, self))
+    fn complete(&self, line: &str, cursor: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
+        let (start, words) = completion::complete(line, cursor, self);
+        // The next word follows at once.
+        let pair = |word: String| Pair { replacement: format!("{word} "), display: word };
+        Ok((start, words.into_iter().map(pair).collect()))
     }
 }
 

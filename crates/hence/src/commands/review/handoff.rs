@@ -25,7 +25,10 @@ impl Text for HandoffReport {
 }
 
 pub(super) fn run(context: &Context, args: &ReviewHandoffArgs) -> Result<Exit, CliError> {
-    let earlier = args.after.iter().map(|name| Document::required(name).map(|document| document.trace()));
+    let earlier = args
+        .after
+        .iter()
+        .map(|name| Document::of_file_or_run(context, name).map(|document| document.trace()));
     let earlier = earlier.collect::<Result<Vec<Trace>, _>>()?;
     let review = ReviewStore::open(context)?.read_whole(&args.review)?;
     let packet = Data(handoff(&review, &earlier));

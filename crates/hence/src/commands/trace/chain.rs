@@ -83,7 +83,7 @@ pub(super) fn run(context: &Context, args: &TraceChainArgs) -> Result<Exit, CliE
     let traces = args
         .files
         .iter()
-        .map(|name| Document::required(name).map(|document| document.trace()))
+        .map(|name| Document::of_file_or_run(context, name).map(|document| document.trace()))
         .collect::<Result<Vec<Trace>, _>>()?;
     let gaps = chain_gaps(&traces);
     let open = gaps.iter().filter(|gap| gap.is_open()).count();

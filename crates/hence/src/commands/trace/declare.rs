@@ -11,7 +11,7 @@ use crate::args::{ResidualsAddArgs, ResidualsDeriveArgs};
 use crate::prelude::*;
 
 pub(super) fn add(context: &Context, args: &ResidualsAddArgs) -> Result<Exit, CliError> {
-    let document = Document::required(&args.file)?;
+    let document = Document::of_file_or_run(context, &args.file)?;
     let id = args.residual_id.clone().unwrap_or_else(|| free_id(&document.trace()));
     let text = |words: &Option<String>| words.as_deref().map(Into::into);
     let residual = Residual {
@@ -34,7 +34,7 @@ pub(super) fn add(context: &Context, args: &ResidualsAddArgs) -> Result<Exit, Cl
 }
 
 pub(super) fn derive(context: &Context, args: &ResidualsDeriveArgs) -> Result<Exit, CliError> {
-    let document = Document::required(&args.file)?;
+    let document = Document::of_file_or_run(context, &args.file)?;
     let (changed, ids) = declare_derived(&document.value).map_err(refused)?;
     if ids.is_empty() {
         let message = format!("{}: every gap that follows from the trace is declared", &*args.file);

@@ -68,6 +68,14 @@ impl Document {
         file_or_run(context, name, Self::required, |name, value| Self { name, value, bytes: Vec::new() })
     }
 
+    /// As [`read`](Self::read), or the run of that name as a trace.
+    pub(crate) fn read_file_or_run(
+        context: &Context,
+        name: &str,
+    ) -> Result<Result<Self, Unreadable>, CliError> {
+        file_or_run(context, name, Self::read, |name, value| Ok(Self { name, value, bytes: Vec::new() }))
+    }
+
     /// Reads the document as a trace: any JSON can be read.
     pub(crate) fn trace(&self) -> Trace {
         Trace::read(&self.value)

@@ -110,7 +110,7 @@ pub(super) fn run(context: &Context, command: &TraceMetaCommand) -> Result<Exit,
 }
 
 fn list(context: &Context, args: &TraceFileArgs) -> Result<Exit, CliError> {
-    let trace = Document::required(&args.file)?.trace();
+    let trace = Document::of_file_or_run(context, &args.file)?.trace();
     let units: Vec<UnitRow> = trace.meta_actions().map(|unit| UnitRow::of(&unit)).collect();
     let grouped: std::collections::BTreeSet<i64> =
         units.iter().flat_map(|unit| unit.action_ids.iter().copied()).collect();
@@ -130,7 +130,7 @@ fn change(
     units: Vec<String>,
     make: impl FnOnce(&Value) -> Result<Value, CurateError>,
 ) -> Result<Exit, CliError> {
-    let document = Document::required(file)?;
+    let document = Document::of_file_or_run(context, file)?;
     let changed = make(&document.value).map_err(refused)?;
     edit::write(context, args, &document.value, &changed, units)
 }
@@ -171,7 +171,7 @@ fn derive(context: &Context, args: &MetaDeriveArgs) -> Result<Exit, CliError> {
         MetaBasis::Plan => UnitBasis::Plan,
         MetaBasis::Turns => UnitBasis::Turns,
     };
-    let document = Document::required(&args.file)?;
+    let document = Document::of_file_or_run(context, &args.file)?;
     let changed = curate::derive(&document.value, basis).map_err(refused)?;
     let ids = |value: &Value| -> Vec<String> {
         Trace::read(value).meta_actions().filter_map(|unit| unit.text("id").map(str::to_owned)).collect()

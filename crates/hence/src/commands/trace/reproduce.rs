@@ -152,7 +152,7 @@ impl Text for ReproduceReport {
 }
 
 pub(super) fn run(context: &Context, args: &TraceReproduceArgs) -> Result<Exit, CliError> {
-    let document = Document::required(&args.file)?;
+    let document = Document::of_file_or_run(context, &args.file)?;
     let trace = document.trace();
     let masks = Masks::with(&args.mask).map_err(|error| CliError::from_error(Code::Refused, error))?;
     let mut found = candidates(&trace);

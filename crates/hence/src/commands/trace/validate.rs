@@ -112,7 +112,8 @@ impl FindingRow {
 }
 
 pub(super) fn run(context: &Context, args: &TraceValidateArgs) -> Result<Exit, CliError> {
-    let files = args.files.iter().map(|name| judge(name, args.canonical)).collect::<Result<Vec<_>, _>>()?;
+    let files =
+        args.files.iter().map(|name| judge(context, name, args.canonical)).collect::<Result<Vec<_>, _>>()?;
     let (errors, warnings) = (
         files.iter().map(|file| file.errors).sum::<usize>(),
         files.iter().map(|file| file.warnings).sum::<usize>(),
@@ -128,8 +129,8 @@ pub(super) fn run(context: &Context, args: &TraceValidateArgs) -> Result<Exit, C
     Ok(if report.valid { Exit::Yes } else { Exit::No })
 }
 
-fn judge(name: &str, canonical: bool) -> Result<FileReport, CliError> {
-    let document = match Document::read(name)? {
+fn judge(context: &Context, name: &str, canonical: bool) -> Result<FileReport, CliError> {
+    let document = match Document::read_file_or_run(context, name)? {
         Ok(document) => document,
         Err(unreadable) => return Ok(unreadable_report(name, unreadable)),
     };

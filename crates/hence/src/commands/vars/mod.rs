@@ -21,6 +21,8 @@ use crate::args::vars;
 use crate::interactive::{CallerTime, Session};
 use crate::prelude::*;
 
+pub(crate) use value::{json as json_argument, text as text_argument};
+
 commands! { VarsCommand on session: &mut Session<'_> {
     /// Create a state, in a run of its own
     Init(vars::InitArgs) => init::add, "vars-change": change::ChangeReport;

@@ -10,7 +10,7 @@ use crate::input;
 use crate::prelude::*;
 
 /// Reads a text: the argument itself, the content of `@FILE`, standard input for `-`. `@@x` is the text `@x`.
-pub(super) fn text(given: &str) -> Result<String, CliError> {
+pub(crate) fn text(given: &str) -> Result<String, CliError> {
     read(given, input::read_document)
 }
 
@@ -34,7 +34,7 @@ fn read(given: &str, file: fn(&str) -> Result<Vec<u8>, CliError>) -> Result<Stri
 }
 
 /// Reads JSON from the same places.
-pub(super) fn json(given: &str) -> Result<Value, CliError> {
+pub(crate) fn json(given: &str) -> Result<Value, CliError> {
     let text = text(given)?;
     parse(text.as_bytes()).map_err(|error| CliError::not_json("the value", error))
 }

@@ -80,6 +80,7 @@ fn follow(
         Record::Step(step) => match RunKind::of(problem.canonical().value()) {
             RunKind::Skill | RunKind::Solve => recorded_outcome_key(step),
             RunKind::Variables => "vars".into(),
+            RunKind::Trace => "trace".into(),
             RunKind::Reason => {
                 let name = step.result.step();
                 let steps = Engine::new().outline(problem).unwrap_or_default();
