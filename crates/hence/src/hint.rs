@@ -45,7 +45,9 @@ pub(crate) const fn for_code(code: Code) -> Hint {
         Code::NoSuchRun => "`hence runs` lists the runs; --store names another folder",
         Code::Ambiguous => "give more of the id",
         Code::Conflict => "choose another id with --run-id; the stored run was not changed",
-        Code::InUse => "wait for it, or end that process; a lock ends with the process that holds it",
+        Code::InUse => {
+            "nothing was run; `hence why RUN` shows how far that process is; repeat the command when it has ended"
+        }
         Code::Damaged => {
             "`hence verify RUN` shows which records still hold; `hence doctor` checks the whole store"
         }
@@ -319,10 +321,10 @@ pub(crate) fn resume(run: &str) -> Hint {
     about("`hence resume ", run, "` continues it")
 }
 
-/// Returns the advice for a run that failed before. Only a run of a skill can be retried.
-pub(crate) fn after_failure(run: &str, is_skill: bool) -> Hint {
+/// Returns the advice for a run that failed before. Only a run of a skill with a step that failed can be retried.
+pub(crate) fn after_failure(run: &str, can_retry: bool) -> Hint {
     let run = word(run);
-    Hint::made(match is_skill {
+    Hint::made(match can_retry {
         true => format!(
             "`hence retry {run}` continues it with the same idempotency keys; `hence why {run}` shows the failure; `hence run` with --fresh starts another run"
         ),
@@ -426,10 +428,22 @@ pub(crate) fn check_lines(skill: &str) -> Hint {
 }
 
 /// The advice for a fork that would make calls that act again.
-pub(crate) fn repeat_calls(run: &str) -> Hint {
+pub(crate) fn repeat_calls(run: &str, can_retry: bool) -> Hint {
+    Hint::made(match can_retry {
+        true => format!(
+            "`hence retry {}` continues a failed run without repeating what succeeded; --yes makes the calls again",
+            word(run)
+        ),
+        false => "--yes makes the calls again; --from with a later step shares them instead".to_owned(),
+    })
+}
+
+/// The advice for a run of which only parts of a step failed.
+pub(crate) fn fork_partial(run: &str, step: &str) -> Hint {
     Hint::made(format!(
-        "`hence retry {}` continues a failed run without repeating what succeeded; --yes makes the calls again",
-        word(run)
+        "`hence fork {} --from {}` lists the calls that it would make again, and asks",
+        word(run),
+        word(step)
     ))
 }
 

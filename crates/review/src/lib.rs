@@ -14,7 +14,7 @@
 //! - [`lineage`] is the artifact graph: producers, ancestors, descendants, targets, and the two scopes (same
 //!   chain, same target) that policies quantify over, answered for all actions at once in near-linear time.
 //! - [`residuals`] are the gaps of a trace, [`goals`] the progress of its intent, [`grade`] the quality of the record;
-//!   [`reproduce`] decides which commands can be run again safely.
+//!   [`reproduce`] decides which commands can be run again safely, [`ending`] reads how an action ended.
 //! - [`review_log`] records a review as a hash chain that is bound to the trace by its [`ContentHash`], and decides whether
 //!   the trace may be approved. [`diff`] compares two traces by meaning, [`curate`] regroups
 //!   actions, [`succession`] makes the successor that a changed trace is, [`binding`] ties one to a commit.
@@ -52,6 +52,7 @@ pub mod binding;
 pub mod command;
 pub mod curate;
 pub mod diff;
+pub mod ending;
 pub mod export;
 pub mod goals;
 pub mod grade;

@@ -78,6 +78,11 @@ pub(crate) trait Drivable {
         Vec::new()
     }
 
+    /// Returns whether `hence retry` can continue the run: a step of it failed.
+    fn can_retry(&self, _: &Run<'_, Self::Program<'_>>) -> bool {
+        false
+    }
+
     /// Returns the exit code of a run that completed.
     fn exit_of(&self, _: &Self::Report) -> Exit {
         Exit::Yes
@@ -247,10 +252,9 @@ impl RunDriver<'_> {
     /// Says that a run had ended, and what can be done with a failed or partial one.
     fn say_ended<'a, K: Drivable>(&self, kind: &'a K, run: &Run<'_, K::Program<'a>>) {
         let (id, status) = (self.id, status_of(kind, run));
-        let is_skill = matches!(kind.projected(), Projected::Skill { .. });
         self.context.say(format_args!("run {id}: already {status}; nothing was run again"));
         if status == PARTIAL || run.state().status() == Status::Failed {
-            self.context.say(format_args!("{}", hint::after_failure(id.as_str(), is_skill)));
+            self.context.say(format_args!("{}", hint::after_failure(id.as_str(), kind.can_retry(run))));
         }
     }
 

@@ -371,6 +371,10 @@ impl Drivable for StoredSkillRun {
         describe_failures(run.program().outcomes())
     }
 
+    fn can_retry(&self, run: &Run<'_, SkillProgram<'_>>) -> bool {
+        hence_skills::first_failed(run.program().outcomes()).is_some()
+    }
+
     fn report(
         &self,
         run: &Run<'_, SkillProgram<'_>>,

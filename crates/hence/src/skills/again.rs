@@ -142,8 +142,3 @@ fn is_confirmed(context: &Context) -> bool {
     let read = std::io::stdin().lock().read_line(&mut line);
     read.is_ok() && matches!(line.trim(), "y" | "yes")
 }
-
-/// Returns the advice for a fork that would repeat calls.
-pub(crate) fn fork_advice(run: &str) -> Hint {
-    hint::repeat_calls(run)
-}

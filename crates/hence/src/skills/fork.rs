@@ -10,12 +10,12 @@ use hence_engine::{Blobs, MemorySink, Sink, SinkError};
 use hence_journal::{Reader, Sealed};
 use hence_skills::{
     Carried, EffectiveRecord, ForkError, Links, NewSkillRun, Origin, Pinned, RecordKind, carry_over,
-    effective_records, shared_before, shared_records,
+    effective_records, first_failed, shared_before, shared_records,
 };
 use hence_state::{ProblemSpec, Profile};
 use hence_store::{AttachmentName, Durability, FileStore, RunId, Store as _};
 
-use super::again::{ActingCalls, Again, fork_advice};
+use super::again::{ActingCalls, Again};
 use super::{SKILL, SkillDocument, capabilities, given, secrets};
 use crate::args::skill::ForkArgs;
 use crate::code::Code;
@@ -46,7 +46,7 @@ pub(crate) fn fork(context: &Context, journal: &Journal, args: &ForkArgs) -> Res
         run: &journal.name,
         what: "these calls act, and the fork makes them again under other idempotency keys",
         calls: repeated(outcomes.get(shared..).unwrap_or_default(), &run, journal),
-        advice: fork_advice(&journal.name),
+        advice: hint::repeat_calls(&journal.name, first_failed(outcomes).is_some()),
     };
     let other = other_policies(args, &run)?;
     let sharing = Sharing::of(journal, shared, other)?;

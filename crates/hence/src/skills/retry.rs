@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hence_canon::{Object, Value, parse};
+use hence_cognition::run::describe_failures;
 use hence_skills::{CallHistory, Entry, Links, Origin, Pinned, Spent, first_failed, retry_log, usage_before};
 use hence_store::{AttachmentName, Durability, FileStore, RunId, Store};
 
@@ -170,6 +171,17 @@ pub(crate) fn retry(context: &Context, journal: &Journal, args: &RetryArgs) -> R
         if before.has_ended() && before.state().status() == hence_state::Status::Failed {
             let message = format!("run {}: no step failed, so there is nothing to retry", journal.name);
             return Err(CliError::new(Code::Retry, message).with_hint(hint::retry_nothing(&journal.name)));
+        }
+        // Steps after it used what it gave without the parts that failed.
+        if let Some(partial) = outcomes.iter().find(|outcome| outcome.has_failures()) {
+            let message = format!(
+                "run {}: only parts of step {} failed, and the run went on without them, so there is nothing to retry; \
+                 nothing was executed",
+                journal.name, partial.step_id
+            );
+            return Err(CliError::new(Code::Retry, message)
+                .with_findings(describe_failures(outcomes))
+                .with_hint(hint::fork_partial(&journal.name, &partial.step_id)));
         }
         return origin.resume(context, journal, DriveOptions::default());
     };

@@ -24,6 +24,15 @@ capabilities:
     action: RunTests
     effects: reads
     provider: {kind: command, command: [/bin/sh, -c, "cat >/dev/null; cat tests.json"]}
+  tests.more:
+    description: Run other tests
+    action: RunTests
+    effects: reads
+    provider: {kind: command, command: [/bin/sh, -c, "cat >/dev/null; cat more.json"]}
+  git.hang:
+    description: Commit the change and say nothing
+    action: GitCommit
+    provider: {kind: command, command: [/bin/sh, -c, "cat >> committed; sleep 30"]}
   git.commit:
     description: Commit the change
     action: GitCommit
@@ -172,6 +181,34 @@ fn a_commit_after_failing_tests_is_not_executed_and_passing_tests_let_it_through
     let world = world(&untested);
     assert_eq!(run(&world), 1);
     assert_held_back(&world, "committed", "tests-pass-before-commit");
+}
+
+#[test]
+fn tests_that_fail_after_others_passed_stop_a_commit() {
+    let steps = "  - {id: unit, uses: tests.run}\n  - {id: more, uses: tests.more}\n  \
+                 - {id: commit, uses: git.commit, input: {message: done}}\n";
+    let (passed, failed) = (r#"{"summary": "5 passed", "exit_code": 0}"#, r#"{"summary": "1 failed"}"#);
+    for (unit, more, code) in [(passed, failed, 1), (failed, passed, 0), (passed, passed, 0)] {
+        let world = world(steps);
+        world.write("tests.json", unit).write("more.json", more);
+        assert_eq!(run(&world), code, "{unit} {more}");
+        assert_eq!(world.path("committed").exists(), code == 0);
+    }
+}
+
+#[test]
+fn a_commit_of_which_nobody_knows_whether_it_happened_counts() {
+    let world = world(
+        "  - {id: commit, uses: git.hang, input: {message: done}, config: {timeout_seconds: 1, recovery: fail}}\n",
+    );
+    assert_eq!(world.ask(&["run", "work.yaml", "--run-id", "r"]).code, 1);
+    assert!(world.path("committed").exists());
+    let trace = json(&world, &["trace", "export", "r"]);
+    let commit = trace["actions"].as_array().unwrap().iter().find(|action| action["type"] == "GitCommit");
+    assert_eq!(commit.unwrap()["result"]["status"], "unknown", "{commit:?}");
+    let checked =
+        world.ask(&["policy", "check", "r", "--policy", "engineering", "--only", "tests-pass-before-commit"]);
+    assert_eq!(checked.code, 1, "{}", checked.stdout);
 }
 
 /// A rule about the result of a commit: nothing is known about that before.

@@ -269,16 +269,41 @@ fn a_run_that_cannot_be_retried_says_why() {
 }
 
 #[test]
+fn a_run_of_which_only_parts_of_a_step_failed_is_not_retried_and_says_what_to_do() {
+    let world = world("s", &LOOP.replace("parallel: 2}", "on_error: continue}"));
+    assert_eq!(json(&world, &RUN)["status"], "partial");
+    let before = sent(&world);
+    let refused = world.refused(&["retry", "r"]);
+    for part in [
+        "E0313",
+        "only parts of step mail failed",
+        "item 1",
+        "nothing was executed",
+        "hence fork r --from mail",
+    ] {
+        assert!(refused.contains(part), "{part}: {refused}");
+    }
+    let forked = world.refused(&["fork", "r", "--from", "mail"]);
+    assert!(forked.contains("E0312") && !forked.contains("hence retry"), "{forked}");
+    let again = world.ask(&RUN);
+    assert!(
+        again.stderr.contains("already partial") && !again.stderr.contains("hence retry"),
+        "{}",
+        again.stderr
+    );
+    assert_eq!(sent(&world), before);
+}
+
+#[test]
 fn a_fork_lists_the_calls_it_makes_again_and_asks() {
     let world = world("s", LOOP);
     world.write("fixed", "");
     assert_eq!(json(&world, &RUN)["status"], "completed");
     let refused = world.refused(&["fork", "r", "--from", "mail"]);
-    for part in
-        ["E0312", "step mail called send 3 times", "step last called send once", "hence retry r", "--yes"]
-    {
+    for part in ["E0312", "step mail called send 3 times", "step last called send once", "--from", "--yes"] {
         assert!(refused.contains(part), "{part}: {refused}");
     }
+    assert!(!refused.contains("hence retry"), "nothing failed, so nothing can be retried: {refused}");
     assert_eq!(sent(&world).len(), 5);
     let report = json(&world, &["fork", "r", "--from", "last", "--yes"]);
     assert_eq!(report["status"], "completed");

@@ -173,13 +173,13 @@ fn a_run_that_another_process_writes_is_left_to_it() {
     assert_snapshot!(world.refused(&["resume", "refund-42"]), @r"
     --- stderr
     error[E0205]: run refund-42 is being written by process 7
-    hint: wait for it, or end that process; a lock ends with the process that holds it; `hence explain E0205` says more
+    hint: nothing was run; `hence why RUN` shows how far that process is; repeat the command when it has ended; `hence explain E0205` says more
     [exit 4]
     ");
     assert_snapshot!(world.refused(&["run", "problem.json", "--run-id", "refund-42"]), @r"
     --- stderr
     error[E0205]: run refund-42 is being written by process 7
-    hint: wait for it, or end that process; a lock ends with the process that holds it; `hence explain E0205` says more
+    hint: nothing was run; `hence why RUN` shows how far that process is; repeat the command when it has ended; `hence explain E0205` says more
     [exit 4]
     ");
     // Reading works next to a writer.

@@ -1,9 +1,9 @@
 //! Atoms evaluated at one action.
 
+use hence_review::ending::{self, Ending};
 use hence_review::vocabulary::{ActionType, ArtifactType, EventType, ReasoningType};
 use hence_review::wire::{Action, Event, ReasoningSlot, Trace};
 
-use super::ending::Ending;
 use super::subject::{needle, searched_text};
 use crate::formula::{Expr, Word};
 use crate::vocabulary::Atom;
@@ -75,7 +75,7 @@ impl<'t> ActionFacts<'t> {
 
     /// Returns how the action ended, if anything says it.
     pub(crate) fn ending(&self) -> Option<Ending> {
-        super::ending::of(self.action)
+        ending::of(self.action)
     }
 
     fn is_high_stakes(&self) -> bool {

@@ -6,20 +6,17 @@
 
 mod atom;
 mod datum;
-mod ending;
 mod evaluator;
 mod identity;
 mod predicate;
 #[cfg(test)]
 mod reference;
 mod subject;
-mod summary_words;
 mod term;
 mod truth;
 
 pub(crate) use atom::ActionFacts;
 pub(crate) use datum::Datum;
-pub(crate) use ending::Basis;
 pub(crate) use evaluator::{Decided, Evaluator, any_word};
 pub use evaluator::{EVALUATION_STEPS_MAX, Undecided};
 pub use subject::{Subject, TraceDefect};

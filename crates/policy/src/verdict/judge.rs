@@ -1,11 +1,12 @@
 //! Policy and trace → verdict.
 
+use hence_review::ending::Basis;
 use hence_review::vocabulary::EvaluationStatus;
 
 use super::absence::holds_by_absence;
 use super::explain::{Explanation, explain_failure};
 use super::{Verdict, Witnesses};
-use crate::eval::{Basis, Bits, Decided, Evaluator, Truth, any_word};
+use crate::eval::{Bits, Decided, Evaluator, Truth, any_word};
 use crate::formula::{Comparison, Expr, Quantifier, Unary};
 use crate::named_check::{self, NamedCheck, Outcome};
 use crate::policy::{Policy, Rule};

@@ -625,6 +625,7 @@ impl Call<'_> {
 /// Returns how a step ended, in a line.
 fn summary(outcome: &StepOutcome) -> String {
     match (outcome.status, &outcome.failure, &outcome.produced) {
+        _ if facts::is_undecided(outcome) => "not known whether it happened".to_owned(),
         (StepStatus::Failed, Some(failure), _) => text::shortened(&format!("failed: {failure}")),
         (_, _, Some(produced)) => text::summary(produced),
         (status, ..) => status.as_str().to_owned(),

@@ -6,12 +6,13 @@
 use std::collections::BTreeSet;
 
 use hence_canon::{Float, Object, Value};
-use hence_cognition::run::StepOutcome;
+use hence_cognition::run::{CallOutcome, MadeCall, StepOutcome};
 use hence_cognition::state::StepStatus;
 use hence_review::command::EXIT_CODES;
 use hence_review::model::{Evidence, ExecutionMetadata, Number};
 use hence_review::secret;
 use hence_review::vocabulary::{ActionType, ActivityType, EvidenceType};
+use hence_skills::Effect;
 
 use super::kind;
 
@@ -86,6 +87,7 @@ pub(super) fn result(kind: ActionType, outcome: &StepOutcome) -> Option<Object> 
         result = result.with("exit_code", code);
     }
     let ended = match outcome.status {
+        StepStatus::Failed if is_undecided(outcome) => Some("unknown"),
         StepStatus::Failed => Some("failed"),
         StepStatus::Skipped | StepStatus::Degraded => Some("skipped"),
         // Whether a check passed is for its own output to say: that it was called well says nothing about it.
@@ -96,9 +98,19 @@ pub(super) fn result(kind: ActionType, outcome: &StepOutcome) -> Option<Object> 
         result = result.with("status", ended);
     }
     if let Some(failure) = &outcome.failure {
-        result = result.with("error", secret::without_secrets(&crate::text::shortened(&failure.to_string())));
+        // An error would say that nothing happened.
+        let member = if is_undecided(outcome) { "undecided" } else { "error" };
+        result = result.with(member, secret::without_secrets(&crate::text::shortened(&failure.to_string())));
     }
     (!result.is_empty()).then_some(result)
+}
+
+/// Returns whether nobody knows if a call that acts happened.
+pub(super) fn is_undecided(outcome: &StepOutcome) -> bool {
+    let is_open = |call: &MadeCall| {
+        call.effect == Effect::Acts && call.place().is_call && call.outcome() == CallOutcome::Undecided
+    };
+    outcome.status == StepStatus::Failed && outcome.calls.iter().any(is_open)
 }
 
 /// Returns the exit code of a call: of several, the first that is not zero.

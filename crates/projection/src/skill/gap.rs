@@ -76,9 +76,12 @@ fn executed(step: &Step, outcome: &StepOutcome, action: ActionId) -> Option<Resi
     }
     let calls: Vec<String> = counts
         .iter()
-        .map(|((capability, status), times)| match *status {
-            "undecided" => format!("{capability} was called {times} times and its outcome is not known"),
-            status => format!("{capability} was called {times} times and {status}"),
+        .map(|((capability, status), times)| {
+            let often = if *times == 1 { "once".to_owned() } else { format!("{times} times") };
+            match *status {
+                "undecided" => format!("{capability} was called {often} and its outcome is not known"),
+                status => format!("{capability} was called {often} and {status}"),
+            }
         })
         .collect();
     let statement = shortened(&format!("Step {} made calls that act: {}.", step.id, calls.join("; ")));
@@ -236,7 +239,8 @@ pub(super) fn of_whole(view: &SkillView<'_>, context: &Context<'_>) -> Vec<Resid
     }
     for (capability, (steps, first)) in &view.recorded {
         let statement = format!(
-            "The results of {capability} ({steps} steps) are on record and cannot be computed again."
+            "The results of {capability} ({steps} {}) are on record and cannot be computed again.",
+            if *steps == 1 { "step" } else { "steps" }
         );
         let check = format!("{} compares everything else", context.run.replay_command());
         let found = gap(format!("recorded-{capability}"), Limitation, Low, statement, check);

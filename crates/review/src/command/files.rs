@@ -148,7 +148,7 @@ pub(super) fn classify(name: &str, arguments: &[Word], folder: &FolderPath) -> O
             Some(path) => written(Deed::Create, folder.join(path).into_iter().map(NamedFile::at).collect()),
             None => Deed::Other.into(),
         },
-        "rm" | "unlink" | "rmdir" | "shred" | "trash" | "rimraf" | "del" => {
+        "rm" | "unlink" | "rmdir" | "shred" | "trash" | "rimraf" => {
             Class::with_files(Deed::Delete, files(&["-n"]))
         }
         "find" | "fd" | "fdfind" => find(name, arguments, folder),
@@ -162,7 +162,7 @@ pub(super) fn classify(name: &str, arguments: &[Word], folder: &FolderPath) -> O
         }
         "diff" | "cmp" | "comm" => reading(files(&["-U", "--label"])),
         "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack" | "zgrep" => search(name, arguments),
-        "ls" | "tree" | "du" | "exa" | "eza" | "dir" | "pwd" => Deed::List.into(),
+        "ls" | "tree" | "du" | "exa" | "eza" | "pwd" => Deed::List.into(),
         _ => return None,
     })
 }

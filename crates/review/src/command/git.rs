@@ -154,6 +154,8 @@ pub(super) fn classify(arguments: &[Word], folder: &FolderPath) -> Class {
         {
             Deed::Commit.into()
         }
+        "subtree" | "lfs" if first(rest, &["push"]) => Deed::Push.into(),
+        "svn" if first(rest, &["dcommit"]) => Deed::Push.into(),
         "push" | "send-pack" => push(rest, &options, settings.forces),
         "status" => Deed::Status.into(),
         "diff" => Deed::Diff.into(),

@@ -4,6 +4,7 @@
 //! a word that merely occurs in the line, and what is known of its end follows from the exit code of the whole line.
 //! Imported logs and runs of skills are read by the same rules.
 
+mod aliases;
 mod builders;
 mod ended;
 mod files;
@@ -13,6 +14,7 @@ mod program;
 mod services;
 mod voice;
 mod walk;
+mod windows;
 mod wrapper;
 
 use crate::show::shell_word;
@@ -281,3 +283,5 @@ impl Class {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_wrapped;

@@ -5,7 +5,7 @@ use crate::shell::Word;
 use super::builders::{builders, gradle, maven};
 use super::files::FolderPath;
 use super::services::packages_and_services;
-use super::{Class, Deed, files, git};
+use super::{Class, Deed, files, git, windows};
 
 /// Programs that only prepare, show or filter something.
 #[rustfmt::skip]
@@ -51,7 +51,10 @@ const NO_TESTS: &[&str] = &[
 /// Returns the name of a program without its folder, its version and its extension.
 pub(super) fn name_of(program: &str) -> String {
     let base = program.rsplit(['/', '\\']).next().unwrap_or(program);
-    let base = [".exe", ".cmd", ".bat"].iter().find_map(|end| base.strip_suffix(end)).unwrap_or(base);
+    // Windows does not tell letters apart by case.
+    let lower = base.to_lowercase();
+    let stem = [".exe", ".cmd", ".bat"].iter().find_map(|end| lower.strip_suffix(end));
+    let base = stem.unwrap_or(base);
     let versioned = ["python", "pip", "pytest", "ruby", "perl", "php", "node"].iter().find(|name| {
         base.strip_prefix(**name).is_some_and(|rest| {
             let rest = rest.strip_prefix('-').unwrap_or(rest);
@@ -65,7 +68,7 @@ pub(super) fn name_of(program: &str) -> String {
 pub(super) fn classify(words: &[Word], folder: &FolderPath) -> Class {
     let Some((program, arguments)) = words.split_first() else { return Deed::Neutral.into() };
     let name = name_of(&program.text);
-    if name == "git" {
+    if matches!(name.as_str(), "git" | "hub") {
         return git::classify(arguments, folder);
     }
     if let Some(class) = other_history(&name, arguments) {
@@ -74,8 +77,11 @@ pub(super) fn classify(words: &[Word], folder: &FolderPath) -> Class {
     // The name of a file program may also be a script of the project.
     let is_path =
         program.text.contains('/') && !program.text.starts_with('/') && !program.text.contains("/bin/");
-    if !is_path && let Some(class) = files::classify(&name, arguments, folder) {
-        return class;
+    if !is_path {
+        let known = windows::classify(&name, arguments, folder);
+        if let Some(class) = known.or_else(|| files::classify(&name, arguments, folder)) {
+            return class;
+        }
     }
     let texts: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
     by_name(&name, &texts).into()
@@ -200,6 +206,9 @@ fn by_command(name: &str, arguments: &[&str]) -> Deed {
             }
         }
         "node" if has(&["--test"]) => Deed::Tests,
+        "node" | "ruby" | "php" | "perl" | "bun" if has(&["-e", "--eval", "-r"]) => {
+            of_code(&arguments.join(" "))
+        }
         "node" | "ruby" | "php" | "perl" | "tsx" | "ts-node" => {
             of_script_file(command, operands.get(1..).unwrap_or(&[]))
         }
@@ -280,13 +289,23 @@ fn python(arguments: &[&str]) -> Deed {
                     module => by_name(module, arguments),
                 };
             }
-            "-c" => return Deed::Other,
+            "-c" => return of_code(after.first().copied().unwrap_or("")),
             "-W" | "-X" => rest = after.get(1..).unwrap_or(&[]),
             option if option.starts_with('-') => rest = after,
             file => return of_script_file(file, after),
         }
     }
     Deed::Other
+}
+
+/// Code on the command line: it removes files if it calls a function that only does that.
+fn of_code(code: &str) -> Deed {
+    #[rustfmt::skip]
+    const REMOVES: &[&str] = &[
+        "rmtree(", "os.remove(", "os.unlink(", "os.removedirs(", "os.rmdir(", ".unlink(", "unlinkSync(", "rmSync(", "rmdirSync(",
+        "fs.rm(", "fs.unlink(", "rm_rf(", "rm_r(", "rm_rf ", "File.delete(", "unlink(", "rimraf(",
+    ];
+    if REMOVES.iter().any(|call| code.contains(call)) { Deed::Delete } else { Deed::Other }
 }
 
 fn coverage(arguments: &[&str]) -> Deed {

@@ -27,6 +27,7 @@ pub(super) fn packages_and_services(name: &str, operands: &[&str], arguments: &[
         }
         ("gh", "release") if second == "delete" => Deed::Destroy,
         ("gh", "repo") if second == "delete" => Deed::Destroy,
+        ("gh", "pr") | ("glab", "mr") if second == "merge" => Deed::Commit,
         ("glab", "release") if second == "create" => Deed::Release,
         ("gh" | "glab", "workflow")
             if second == "run" && operands.iter().any(|word| word.contains("deploy")) =>

@@ -25,7 +25,7 @@ fn told(line: &str) -> String {
     if known.is_empty() { "-".to_owned() } else { known.join(" ") }
 }
 
-fn check(table: &[(&str, &str)]) {
+pub(super) fn check(table: &[(&str, &str)]) {
     let wrong: Vec<String> = table
         .iter()
         .filter(|(line, expected)| told(line) != *expected)

@@ -2,6 +2,7 @@
 
 use crate::shell::{Command, Guard, Item, Join, Redirect, RedirectKind, Script, Stage, Word};
 
+use super::aliases::Aliases;
 use super::files::{FolderPath, written};
 use super::voice::{Reads, Voice, defined_names, voice, writes_output_to_file};
 use super::wrapper::{Unwrapped, unwrap};
@@ -25,6 +26,7 @@ pub fn parts(line: &str, folder: &str, end: LineEnd, signs: Signs) -> Vec<Part> 
         signs,
         depth: 0,
         defined: defined_names(line),
+        aliases: Aliases::default(),
         voices: Vec::new(),
     };
     walk.script(&Script::read(line), line, end, Ran::Yes);
@@ -44,6 +46,7 @@ struct Walk {
     depth: usize,
     /// The names of functions and aliases that the line defines.
     defined: Vec<String>,
+    aliases: Aliases,
     /// The output of each command that is no check.
     voices: Vec<Voice>,
 }
@@ -181,7 +184,7 @@ impl Walk {
                         program::classify(words, &self.folder).deed
                     }
                     Unwrapped::Script(script) => {
-                        let inner = Script::read(&script.text);
+                        let inner = Script::read(&script);
                         let inner = inner.items.iter().filter(|_| self.depth < DEPTH_MAX);
                         let known = inner.flat_map(|item| item.stages.iter()).find_map(|stage| match stage {
                             Stage::Command(command) => {
@@ -260,13 +263,18 @@ impl Walk {
                     Ended::Unknown | Ended::NotDone => LineEnd::Hidden,
                 };
                 let outside = (self.folder.clone(), self.entered.clone());
-                self.script(&Script::read(&script.text), &script.text, end, ran);
+                self.script(&Script::read(&script), &script, end, ran);
                 (self.folder, self.entered) = outside;
                 return;
             }
         };
         self.redirects(&command.redirects, Some(words), ran, ended, &command.source);
         self.settings(words);
+        self.aliases.define(words);
+        // Whether the shell of the log knew the alias already when it read the line is not known.
+        if let Some(line) = self.aliases.meaning(words) {
+            return self.script(&Script::read(&line), &line, LineEnd::Hidden, ran.max(Ran::Maybe));
+        }
         // A shell without a script runs the lines it is given.
         if let (true, Some(body)) = (is_bare_shell(words), here_document(&command.redirects)) {
             return self.script(&Script::read(body), body, LineEnd::Hidden, ran);

@@ -8,8 +8,8 @@ use super::program::name_of;
 pub(super) enum Unwrapped<'a> {
     /// A program with its arguments.
     Program(&'a [Word]),
-    /// A script in one of its arguments.
-    Script(&'a Word),
+    /// A script in its arguments.
+    Script(String),
     /// A program that also gets operands nobody wrote down, as with `xargs`.
     MoreOperands(&'a [Word]),
 }
@@ -22,27 +22,36 @@ pub(super) fn unwrap(mut words: &[Word]) -> Unwrapped<'_> {
         let name = name_of(&first.text);
         let next = match name.as_str() {
             "bash" | "sh" | "zsh" | "dash" | "ksh" | "fish" => match script_of_shell(rest) {
-                Shell::Script(script) => return Unwrapped::Script(script),
+                Shell::Script(script) => return Unwrapped::Script(script.text.clone()),
                 Shell::File(file) => Some(file),
                 Shell::Input => None,
             },
             // Windows: the rest of the line is the script.
-            "cmd" => match after_option(rest, &["/c", "/C", "/k", "/K"]) {
-                Some(script) => return Unwrapped::Script(script),
+            "cmd" => match rest_after(rest, &["/c", "/k"]) {
+                Some(script) => return Unwrapped::Script(windows_script(script)),
                 None => None,
             },
-            "powershell" | "pwsh" => match after_option(rest, &["-c", "-C", "-Command", "-command", "/c"]) {
-                Some(script) => return Unwrapped::Script(script),
+            "powershell" | "pwsh" => match rest_after(rest, &["-c", "-command", "/c", "/command"]) {
+                Some(script) => return Unwrapped::Script(windows_script(script)),
                 None => None,
             },
-            "eval" => match rest.first() {
-                Some(script) => return Unwrapped::Script(script),
+            "eval" | "iex" | "Invoke-Expression" if !rest.is_empty() => {
+                return Unwrapped::Script(joined(rest));
+            }
+            "su" | "runuser" | "script" | "nix-shell" => match script_option(rest) {
+                Some(script) => return Unwrapped::Script(script.text.clone()),
                 None => None,
             },
-            "su" | "runuser" | "script" | "nix-shell" => {
-                match after_option(rest, &["-c", "--command", "--run"]) {
-                    Some(script) => return Unwrapped::Script(script),
-                    None => None,
+            // They hand the words to a shell, on this machine or another one.
+            "ssh" | "watch" | "hyperfine" => match shell_words(&name, rest) {
+                Some(words) => return Unwrapped::Script(joined(words)),
+                None => None,
+            },
+            "flock" => {
+                let rest = operands(rest, &["-w", "-E", "--timeout", "--wait"]).get(1..).unwrap_or(&[]);
+                match script_option(rest) {
+                    Some(script) => return Unwrapped::Script(script.text.clone()),
+                    None => Some(operands(rest, &[])),
                 }
             }
             "xargs" | "parallel" => {
@@ -69,7 +78,19 @@ fn plain_wrapper<'a>(name: &str, rest: &'a [Word]) -> Option<&'a [Word]> {
         "sudo" | "doas" => operands(rest, &["-u", "-g", "-h", "-p", "-C", "-T", "-U", "--user", "--group"]),
         "env" => without_assignments(operands(rest, &["-u", "-C", "-S", "--unset", "--chdir"])),
         "time" | "nohup" | "command" | "exec" | "builtin" | "setsid" | "unbuffer" | "caffeinate"
-        | "noglob" | "then" | "do" => operands(rest, &["-f", "-o", "-a"]),
+        | "noglob" | "then" | "do" | "busybox" | "toybox" | "torsocks" | "proxychains" | "proxychains4"
+        | "catchsegv" | "dbus-run-session" | "firejail" => operands(rest, &["-f", "-o", "-a"]),
+        "strace" | "ltrace" | "valgrind" => operands(rest, &["-o", "-e", "-p", "-s"]),
+        "perf" if matches!(first, "stat" | "record") => operands(rest.get(1..)?, &["-e", "-o", "-r"]),
+        "taskset" | "chroot" | "gosu" | "su-exec" | "cgexec" => {
+            operands(rest, &["-g", "--userspec", "--groups"]).get(1..)?
+        }
+        "systemd-run" => operands(rest, &["-p", "--property", "-u", "--unit", "-E", "--setenv"]),
+        "devbox" if first == "run" => operands(rest.get(1..)?, &["-c", "--config"]),
+        "nix" if matches!(first, "develop" | "shell") => {
+            let place = rest.iter().position(|word| matches!(word.text.as_str(), "-c" | "--command"))?;
+            rest.get(place + 1..)?
+        }
         "nice" | "ionice" => operands(rest, &["-n", "-c", "-p"]),
         "stdbuf" => operands(rest, &["-i", "-o", "-e"]),
         "timeout" | "gtimeout" => operands(rest, &["-k", "-s", "--kill-after", "--signal"]).get(1..)?,
@@ -204,6 +225,48 @@ fn script_of_shell(rest: &[Word]) -> Shell<'_> {
         }
     }
     Shell::Input
+}
+
+/// Returns the words after one of some options, written in any case.
+fn rest_after<'a>(words: &'a [Word], options: &[&str]) -> Option<&'a [Word]> {
+    let place = words.iter().position(|word| options.contains(&word.text.to_lowercase().as_str()))?;
+    words.get(place + 1..).filter(|rest| !rest.is_empty())
+}
+
+/// Returns the script after `-c`, which may stand in a group of letters, as in `-qc`.
+fn script_option(words: &[Word]) -> Option<&Word> {
+    let is_option = |word: &Word| {
+        let text = word.text.as_str();
+        let short = text.strip_prefix('-').filter(|flags| !flags.starts_with('-') && flags.len() <= 4);
+        matches!(text, "--command" | "--run") || short.is_some_and(|flags| flags.ends_with('c'))
+    };
+    words.get(words.iter().position(is_option)? + 1)
+}
+
+/// Returns the words that a program hands to a shell.
+fn shell_words<'a>(name: &str, rest: &'a [Word]) -> Option<&'a [Word]> {
+    #[rustfmt::skip]
+    let words = match name {
+        // The first operand is the machine.
+        "ssh" => operands(
+            rest,
+            &["-b", "-c", "-D", "-E", "-e", "-F", "-I", "-i", "-J", "-L", "-l", "-m", "-O", "-o", "-p", "-R", "-S", "-W", "-w"],
+        )
+        .get(1..)?,
+        "watch" => operands(rest, &["-n", "--interval", "-q"]),
+        _ => operands(rest, &["-w", "--warmup", "-r", "--runs", "-m", "-M", "-p", "--prepare", "-n"]),
+    };
+    Some(words).filter(|words| !words.is_empty())
+}
+
+fn joined(words: &[Word]) -> String {
+    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    texts.join(" ")
+}
+
+/// Returns a script of Windows as a shell can read it: paths with `/`, and no `&` that only calls a program.
+fn windows_script(words: &[Word]) -> String {
+    joined(words).replace('\\', "/").trim_start_matches(['&', ' ']).to_owned()
 }
 
 /// Returns the word after one of some options.

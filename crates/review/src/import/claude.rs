@@ -6,7 +6,8 @@ use crate::secret;
 use crate::vocabulary::{ActivityType, GatewayType};
 
 use super::json::{JsonExt, block_text};
-use super::session::{ActionEvent, Decision, Ending, Event, Session, Status, TaskStatus, ToolOutcome};
+use super::outcome::ToolOutcome;
+use super::session::{ActionEvent, Decision, Ending, Event, Session, Status, TaskStatus};
 use super::usage::{Cost, Usage, millis_of_seconds};
 
 /// Tools that only steer the agent.

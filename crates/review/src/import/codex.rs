@@ -8,7 +8,8 @@ use crate::shell::{Script, Stage};
 use crate::vocabulary::ActivityType;
 
 use super::json::{JsonExt, block_text};
-use super::session::{ActionEvent, Ending, Session, ToolOutcome};
+use super::outcome::ToolOutcome;
+use super::session::{ActionEvent, Ending, Session};
 use super::usage::{Usage, millis_of_seconds};
 
 /// Reads one row of a log.

@@ -16,13 +16,14 @@ const ARGUMENT_CHARS_MAX: usize = 400;
 /// Returns the actions of one call, with their states; `project` is the folder of the session.
 pub(super) fn actions(mut event: ActionEvent, project: Option<&str>) -> Vec<ActionEvent> {
     let Some(command) = event.command.clone().filter(|_| event.decision.is_none()) else {
-        event.status = event.outcome.as_ref().map(super::session::ToolOutcome::status);
+        event.status = event.outcome.as_ref().map(super::outcome::ToolOutcome::status);
         return vec![event];
     };
     let stopped = event.outcome.as_ref().and_then(|outcome| outcome.stopped);
     let end = match &event.outcome {
         None => LineEnd::Absent,
         Some(_) if stopped.is_some() => LineEnd::Absent,
+        Some(outcome) if outcome.runs_on => LineEnd::Hidden,
         Some(outcome) if outcome.failed => LineEnd::Badly,
         Some(_) => LineEnd::Well,
     };
@@ -102,6 +103,10 @@ impl Line {
         self.event.outcome.as_ref().is_some_and(|outcome| outcome.signs.tests_failed)
     }
 
+    fn was_killed(&self) -> bool {
+        self.event.outcome.as_ref().is_some_and(|outcome| outcome.killed)
+    }
+
     fn of_part(&self, part: &Part, target: Option<&NamedFile>, is_one_of_several: bool) -> ActionEvent {
         let mut event = self.event.clone();
         event.action_type = part.deed.action_type();
@@ -111,6 +116,8 @@ impl Line {
             // Some tools report no error whatever the exit code was.
             (_, Ended::Well) if part.deed == Deed::Tests && self.counts_failures() => Some(Status::Unknown),
             (_, Ended::Well) => Some(Status::Completed),
+            // A check that was ended found nothing; a deed may be done.
+            (_, Ended::Badly) if self.was_killed() && !part.deed.only_looks() => Some(Status::Unknown),
             (_, Ended::Badly | Ended::NotDone) => Some(Status::Failed),
             (_, Ended::Unknown) => Some(Status::Unknown),
         });
@@ -141,7 +148,7 @@ impl Line {
         }
         let may_have_failed =
             part.deed == Deed::Commit && part.ended == Ended::Unknown && self.end == LineEnd::Badly;
-        event.is_uncertain = part.ran == Ran::Maybe || may_have_failed;
+        event.is_uncertain = part.ran == Ran::Maybe || may_have_failed || self.was_killed();
         if part.ran == Ran::Maybe {
             event.status = event.status.map(|_| Status::Unknown);
             event.note = Some("whether it ran depends on something that the log does not show".to_owned());

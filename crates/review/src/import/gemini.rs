@@ -8,7 +8,8 @@ use crate::secret;
 use crate::vocabulary::ActivityType;
 
 use super::json::{JsonExt, block_text};
-use super::session::{ActionEvent, Ending, Session, Status, ToolOutcome};
+use super::outcome::ToolOutcome;
+use super::session::{ActionEvent, Ending, Session, Status};
 use super::usage::Usage;
 use super::{Format, ImportError};
 
@@ -57,7 +58,7 @@ fn answer(session: &mut Session, message: &Value, content: &str) {
         let mut event = tool(name, arguments);
         event.at = call.text("timestamp").map(str::to_owned);
         event.model = message.text("model").map(str::to_owned);
-        event.outcome = Some(outcome(call));
+        event.outcome = has_ended(call).then(|| outcome(call));
         session.action(event, None);
     }
     if let Some(usage) = Usage::of(message.member("tokens")) {
@@ -96,6 +97,11 @@ fn tool(name: &str, arguments: &Value) -> ActionEvent {
     event.file = word(&["file_path", "absolute_path"]);
     event.query = word(&["pattern", "query", "path", "prompt", "url"]);
     event
+}
+
+/// Returns whether a call has ended. A log that stops in between has calls that were only planned or begun.
+fn has_ended(call: &Value) -> bool {
+    !matches!(call.text("status"), Some("validating" | "scheduled" | "awaiting_approval" | "executing"))
 }
 
 fn outcome(call: &Value) -> ToolOutcome {

@@ -21,6 +21,7 @@ mod json;
 mod langfuse;
 mod lines;
 mod otlp;
+mod outcome;
 mod pi;
 mod protobuf;
 mod session;

@@ -6,7 +6,8 @@ use crate::secret;
 use crate::vocabulary::{ActionType, ActivityType, ReasoningType};
 
 use super::json::{JsonExt, block_text};
-use super::session::{ActionEvent, Session, ToolOutcome};
+use super::outcome::ToolOutcome;
+use super::session::{ActionEvent, Session};
 use super::usage::Usage;
 
 /// Reads one row of a log.

@@ -5,21 +5,16 @@ use std::collections::BTreeMap;
 
 use hence_canon::Value;
 
-use crate::command::{Callee, Signs, folder_given, lines_given, without_commits};
+use crate::command::{Callee, folder_given, lines_given};
 use crate::secret::{self, Redactions};
 use crate::vocabulary::{ActionType, ActivityType};
 
-use super::exec_header::{exit_code, wall_time};
 use super::expand;
 use super::instruction;
 use super::json::JsonExt;
-use super::text::collapse_to;
+use super::outcome::{ToolOutcome, shown};
 use super::usage::Usage;
 
-/// The characters stored of a result or a rationale: a little more than a trace ever shows.
-const TEXT_CHARS_MAX: usize = 600;
-/// The characters stored before secrets are removed, so that none is cut in two.
-const RAW_CHARS_MAX: usize = 4 * TEXT_CHARS_MAX;
 /// The characters stored of the first directive and of a command, which a trace shows whole.
 pub(super) const WHOLE_TEXT_CHARS_MAX: usize = 64 * 1024;
 
@@ -141,104 +136,6 @@ pub(super) struct PartText {
 pub(super) struct Decision {
     pub(super) question: String,
     pub(super) options: Vec<String>,
-}
-
-/// The result of a tool.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ToolOutcome {
-    pub(super) text: String,
-    /// Whether the tool reported an error, or did not run.
-    pub(super) failed: bool,
-    /// The reason why it did not run or did not end: [`Status::Refused`] or [`Status::Cancelled`].
-    pub(super) stopped: Option<Status>,
-    pub(super) exit_code: Option<i64>,
-    pub(super) duration_ms: Option<i64>,
-    pub(super) signs: Signs,
-    /// The text without what git wrote about commits, where it wrote something: it is no result of tests.
-    pub(super) beside_commits: Option<String>,
-}
-
-impl ToolOutcome {
-    /// Reads the text of a result: the part a trace can show, and the exit code in it.
-    pub(super) fn of_text(text: &str) -> Self {
-        Self {
-            text: collapse_to(text, RAW_CHARS_MAX),
-            exit_code: exit_code(text),
-            duration_ms: wall_time(text),
-            signs: Signs::of(text),
-            beside_commits: without_commits(text).map(|text| collapse_to(&text, RAW_CHARS_MAX)),
-            ..Self::default()
-        }
-    }
-
-    /// Adds whether the tool reported an error; texts that programs write for refusals then count as such.
-    pub(super) fn with_error(mut self, failed: bool) -> Self {
-        self.stopped = if failed { stopped(&self.text) } else { None };
-        self.failed = failed;
-        self
-    }
-
-    /// Removes the secrets and cuts the texts to what a trace can show.
-    fn redact(&mut self, removed: &mut Redactions) {
-        self.text = shown(&self.text, removed);
-        self.beside_commits = self.beside_commits.take().map(|text| shown(&text, removed));
-    }
-
-    /// Returns how the action ended, if all of the call was that action.
-    pub(super) fn status(&self) -> Status {
-        match self.stopped {
-            Some(stopped) => stopped,
-            None if self.failed => Status::Failed,
-            None => Status::Completed,
-        }
-    }
-}
-
-/// Texts of results of calls that the user or a rule did not allow.
-const REFUSED: &[&str] = &[
-    "The user doesn't want to proceed with this tool use",
-    "The user doesn't want to take this action right now",
-    "User rejected tool use",
-    "Permission to use ",
-    "Claude requested permissions to ",
-    "exec command rejected by user",
-    "patch rejected by user",
-    "rejected by user",
-    "command rejected by user",
-    "User denied",
-    "user denied",
-    "Tool execution denied",
-    "Operation blocked by hook",
-    "PreToolUse:",
-    "This command requires approval",
-];
-
-/// Texts of results of calls that were stopped.
-const CANCELLED: &[&str] = &[
-    "[Request interrupted by user",
-    "aborted by user",
-    "Operation aborted",
-    "Command aborted",
-    "Request was aborted",
-    "User cancelled",
-    "User canceled",
-    "[Operation Cancelled]",
-    "Error: The user cancelled",
-    "Interrupted by user",
-    "command aborted by user",
-];
-
-/// Returns whether the beginning of a failed result says that the call was refused or cancelled.
-fn stopped(text: &str) -> Option<Status> {
-    let beginning: String = text.chars().take(200).collect();
-    let begins = |words: &&&str| beginning.trim_start_matches(['"', '<', '(']).starts_with(**words);
-    if REFUSED.iter().any(|words| begins(&words)) {
-        Some(Status::Refused)
-    } else if CANCELLED.iter().any(|words| begins(&words)) {
-        Some(Status::Cancelled)
-    } else {
-        None
-    }
 }
 
 impl ActionEvent {
@@ -612,30 +509,5 @@ impl Session {
             *task = shown(task, &mut self.redactions);
         }
         self
-    }
-}
-
-/// Removes secrets from a text and cuts it to what a trace can show.
-fn shown(text: &str, removed: &mut Redactions) -> String {
-    let raw = collapse_to(text, RAW_CHARS_MAX);
-    collapse_to(&secret::redact(&raw, removed), TEXT_CHARS_MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn refusals_and_stops_are_told_from_failures() {
-        let status = |text: &str| ToolOutcome::of_text(text).with_error(true).status();
-        assert_eq!(
-            status("The user doesn't want to proceed with this tool use. The tool use was rejected"),
-            Status::Refused
-        );
-        assert_eq!(status("exec command rejected by user"), Status::Refused);
-        assert_eq!(status("Permission to use Bash with command rm -rf x has been denied."), Status::Refused);
-        assert_eq!(status("[Request interrupted by user for tool use]"), Status::Cancelled);
-        assert_eq!(status("FAILED: request rejected by user service"), Status::Failed);
-        assert_eq!(ToolOutcome::of_text("rejected by user").with_error(false).status(), Status::Completed);
     }
 }

@@ -206,6 +206,10 @@ impl Work {
         let keywords: &[(&[&str], Self)] = &[
             (&["retriev", "search", "fetch", "query"], Self::Retrieve),
             (&["tool", "rpc", "http", "call"], Self::ToolCall),
+            (
+                &["bash", "shell", "terminal", "run_command", "execute_command", "exec_command"],
+                Self::ToolCall,
+            ),
             (&["approv"], Self::Approval),
             (&["decis", "gate"], Self::Decision),
             (&["releas", "execut", "dispatch"], Self::Release),

@@ -9,10 +9,12 @@ use crate::model::{GapEvent, TargetPart};
 use crate::reproduce::{Judgement, judge};
 use crate::residuals::{DerivedResidual, by_severity, derive_residuals};
 use crate::vocabulary::{
-    ActionType, ActivityType, ArtifactType, Determinism, ReasoningType, ResidualKind, ResidualSeverity,
-    ResidualSource, ResidualStatus, TargetType,
+    ActionType, ActivityType, ArtifactType, Determinism, ResidualKind, ResidualSeverity, ResidualSource,
+    ResidualStatus, TargetType,
 };
-use crate::wire::{Action, Position, Residual, Trace};
+use crate::wire::{Action, Residual, Trace};
+
+use super::verified::{Coverage, Verified};
 
 /// The origin of a gap, an item or a comment.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -235,44 +237,10 @@ pub(super) fn part_texts(
     }
 }
 
-/// The coverage of the checks of a trace.
-struct Verified<'a> {
-    /// The artifacts that a check consumed, made or built on.
-    artifacts: BTreeSet<&'a str>,
-    /// The last check of each target.
-    targets: BTreeMap<&'a str, Position>,
-    /// The last check without inputs: it may cover everything before it.
-    open: Option<Position>,
-}
-
-impl<'a> Verified<'a> {
-    fn of(trace: &'a Trace, lineage: &'a Lineage) -> Self {
-        let checks: Vec<&Action> = trace.actions().iter().filter(|action| is_check(action)).collect();
-        let touched = checks.iter().flat_map(|check| check.inputs().chain(check.outputs()));
-        let targets =
-            checks.iter().map(|check| (lineage.target(check.position()), check.position())).collect();
-        let open = checks.iter().rev().find(|check| check.inputs().next().is_none());
-        Self {
-            artifacts: lineage.with_ancestors(touched.collect::<Vec<_>>()).into_iter().collect(),
-            targets,
-            open: open.map(|check| check.position()),
-        }
-    }
-
-    /// Returns whether a check covers a path. On a high-stakes path only a check that names it counts.
-    fn covers(&self, path: &str, change: Option<&Action>, on_high_stakes: bool) -> bool {
-        let is_before = |check: &Position| change.is_none_or(|change| change.position() < *check);
-        change.is_some_and(|change| change.outputs().any(|id| self.artifacts.contains(id)))
-            || self.targets.get(path).is_some_and(is_before)
-            || (!on_high_stakes && change.is_some() && self.open.as_ref().is_some_and(is_before))
-    }
-}
-
 /// Returns the changes that were neither verified nor declared.
 ///
-/// A change counts as verified when a later check consumed or built on what it made or had the same target; off
-/// the high-stakes paths also when a later check names no inputs at all. It counts as declared when a residual
-/// names the file, its artifact or its action.
+/// [`Verified`] says what counts as verified. A change counts as declared when a residual names the file, its artifact
+/// or its action.
 fn undeclared(trace: &Trace, lineage: &Lineage) -> Vec<Gap> {
     let verified = Verified::of(trace, lineage);
     let mut changed: BTreeMap<&str, &Action> = BTreeMap::new();
@@ -286,22 +254,43 @@ fn undeclared(trace: &Trace, lineage: &Lineage) -> Vec<Gap> {
         trace.residuals().map(|residual| about(trace, lineage, &residual).join("\n")).collect();
     let found = paths.into_iter().filter_map(|path| {
         let on_high_stakes = is_high_stakes(trace, path);
-        let settled = verified.covers(path, changed.get(path).copied(), on_high_stakes)
-            || mentioned.iter().any(|text| text.contains(path));
-        (!settled).then(|| undeclared_gap(path, on_high_stakes))
+        let coverage = verified.coverage(path, changed.get(path).copied(), on_high_stakes);
+        let settled = coverage == Coverage::Verified || mentioned.iter().any(|text| text.contains(path));
+        (!settled).then(|| undeclared_gap(path, coverage, on_high_stakes))
     });
     found.collect()
 }
 
-fn undeclared_gap(path: &str, on_high_stakes: bool) -> Gap {
+fn undeclared_gap(path: &str, coverage: Coverage<'_>, on_high_stakes: bool) -> Gap {
+    let by = |check: &Action| format!("{} (action {})", check.type_word(), check.id().unwrap_or_default());
+    let (statement, check) = match coverage {
+        Coverage::Refuted(check) => (
+            format!(
+                "{path} was changed, and the check after it failed: {}. No declared gap mentions it.",
+                by(check)
+            ),
+            "Make the check pass, or declare why it may fail.",
+        ),
+        Coverage::Undecided(check) => (
+            format!(
+                "{path} was changed, and the check after it does not say how it ended: {}. No declared gap mentions it.",
+                by(check)
+            ),
+            "Repeat the check and record its result.",
+        ),
+        Coverage::Verified | Coverage::Unchecked => (
+            format!("{path} was changed; nothing verifies it and no declared gap mentions it."),
+            "Verify the change, or declare why it needs none.",
+        ),
+    };
     Gap {
         id: format!("undeclared-{path}"),
         origin: Origin::Undeclared,
         source: ResidualSource::ToolInferred,
         kind: ResidualKind::Unverified.as_str().to_owned(),
         severity: Some(if on_high_stakes { ResidualSeverity::High } else { ResidualSeverity::Medium }),
-        statement: format!("{path} was changed; nothing verifies it and no declared gap mentions it."),
-        suggested_check: Some("Verify the change, or declare why it needs none.".to_owned()),
+        statement,
+        suggested_check: Some(check.to_owned()),
         part: None,
         target: path.to_owned(),
         on_high_stakes,
@@ -319,26 +308,6 @@ fn is_change(action: &Action) -> bool {
                 | ActivityType::RenameFile
         ))
     )
-}
-
-fn is_check(action: &Action) -> bool {
-    match action.action_type() {
-        Some(ActionType::Activity(word)) => matches!(
-            word,
-            ActivityType::RunTests
-                | ActivityType::TypeCheck
-                | ActivityType::Lint
-                | ActivityType::ManualVerification
-        ),
-        Some(ActionType::Reasoning(word)) => matches!(
-            word,
-            ReasoningType::Verify
-                | ReasoningType::StateSpaceAnalysis
-                | ReasoningType::ConformanceCheck
-                | ReasoningType::CoSimulate
-        ),
-        _ => false,
-    }
 }
 
 /// Returns whether a text names a way to read a record again: a replay, a verification, a look at it.

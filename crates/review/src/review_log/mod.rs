@@ -14,6 +14,7 @@ mod record;
 mod review;
 mod rules;
 mod thread;
+mod verified;
 
 pub use gap::{Checkable, Gap, Origin, Urgency, checkables, gaps};
 pub use handoff::{handoff, handoff_markdown};

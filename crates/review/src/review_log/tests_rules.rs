@@ -194,6 +194,58 @@ fn a_check_without_inputs_covers_earlier_changes_but_not_on_high_stakes_paths() 
     assert_eq!(undeclared(&open), ["undeclared-payments/a.py"]);
 }
 
+/// Returns the statements about changes that nothing verified, for one change and the checks after it.
+fn unverified_after(checks: &[&str]) -> Vec<String> {
+    let checks: Vec<String> = checks
+        .iter()
+        .enumerate()
+        .map(|(place, check)| format!(r#", {{"id": {}, "inputs": ["a1"], {check}}}"#, place + 2))
+        .collect();
+    let text = format!(
+        r#"{{"trace_id": "t", "actions": [
+            {{"id": 1, "type": "EditFile", "evidence": [{{"type": "FileRef", "ref": "a.py"}}], "outputs": ["a1"]}}{}], "artifacts": [{{"artifact_id": "a1", "artifact_type": "Diff"}}]}}"#,
+        checks.concat()
+    );
+    let trace = parse(text.as_bytes()).unwrap();
+    let review = Review::new(header(&trace), &trace);
+    let undeclared = review.gaps().iter().filter(|gap| gap.id.starts_with("undeclared"));
+    undeclared.map(|gap| gap.statement.clone()).collect()
+}
+
+#[test]
+fn a_check_that_failed_or_says_nothing_verifies_no_change() {
+    let pytest = |arguments: &str, result: &str| {
+        format!(
+            r#""type": "RunTests", "request": {{"program": "pytest", "arguments": [{arguments}]}}, "result_summary": "{result}""#
+        )
+    };
+    let (failed, passed) = (pytest("", "3 failed, 2 passed"), pytest("", "5 passed"));
+    let lint = r#""type": "Lint", "result": {"exit_code": 0}"#;
+    let said = |statement: &[String]| statement.first().cloned().unwrap_or_default();
+    for (checks, expected) in [
+        (vec![failed.as_str()], "failed: RunTests (action 2)"),
+        (vec![lint, &failed], "failed: RunTests (action 3)"),
+        (vec![&passed, &failed], "failed: RunTests (action 3)"),
+        (vec![&failed, &passed], ""),
+        (vec![&failed, lint], "failed: RunTests (action 2)"),
+        (
+            vec![&pytest(r#""tests/a.py", "-x""#, "1 failed"), &pytest(r#""tests/b.py""#, "1 passed")],
+            "(action 2)",
+        ),
+        (vec![&pytest(r#""tests/a.py", "-x""#, "1 failed"), &pytest(r#""tests/""#, "9 passed")], ""),
+        (vec![&pytest(r#""tests/a.py""#, "1 failed"), &passed], ""),
+        (vec![&pytest("", "no tests ran")], "does not say how it ended: RunTests (action 2)"),
+        (vec![r#""type": "RunTests", "result": {"status": "unknown"}"#], "does not say how it ended"),
+        (vec![r#""type": "RunTests", "result": {"status": "refused"}"#, lint], "failed: RunTests (action 2)"),
+        (vec![r#""type": "Verify", "vg_result": {"status": "refuted"}"#], "failed: Verify (action 2)"),
+        (vec![], "nothing verifies it"),
+    ] {
+        let found = unverified_after(&checks);
+        assert_eq!(found.is_empty(), expected.is_empty(), "{checks:?}: {found:?}");
+        assert!(said(&found).contains(expected), "{checks:?}: {found:?}");
+    }
+}
+
 #[test]
 fn the_packet_lists_open_gaps_of_earlier_traces() {
     let trace = parse(TOUCHED.as_bytes()).unwrap();

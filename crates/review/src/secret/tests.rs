@@ -50,6 +50,11 @@ fn secrets_are_found_at_the_places_where_they_are_written() {
         ("export AWS_SECRET_ACCESS_KEY='q8ZrT1xW/abc+def'", "export AWS_SECRET_ACCESS_KEY='[redacted]'"),
         ("psql postgres://admin:S3cretPassw0rd@db:5432/x", "psql postgres://admin:[redacted]@db:5432/x"),
         ("redis://:hunter2@cache", "redis://:[redacted]@cache"),
+        (
+            "https://api.telegram.org/bot123456789:AAF-abcdefghijklmnopqrstuvwxyz012345/sendMessage",
+            "https://api.telegram.org/bot[redacted]/sendMessage",
+        ),
+        ("curl -sb 'x' -b 'session=abcdef0123' y", "curl -sb 'x' -b 'session=[redacted]' y"),
         ("mongodb+srv://u:p%40ss@h/x", "mongodb+srv://u:[redacted]@h/x"),
         ("https://user:p@ss@host/x", "https://user:[redacted]@host/x"),
         ("curl -H 'Authorization: Bearer abc.def' x", "curl -H 'Authorization: Bearer [redacted]' x"),

@@ -38,7 +38,7 @@ pub(crate) enum RedirectKind {
 pub(crate) struct Redirect {
     pub(crate) kind: RedirectKind,
     pub(crate) target: Word,
-    /// The lines of a here-document.
+    /// The lines of a here-document, or the text after `<<<`.
     pub(crate) body: Option<String>,
 }
 
@@ -232,6 +232,7 @@ impl Lexer<'_> {
             (">", RedirectKind::Write),
         ];
         let strips_tabs = self.rest().starts_with("<<-");
+        let is_text = self.rest().starts_with("<<<");
         let kind = operators.into_iter().find_map(|(text, kind)| self.take(text).then_some(kind));
         let mut kind = kind.unwrap_or(RedirectKind::Read);
         if self.peek() == Some('(') {
@@ -257,7 +258,8 @@ impl Lexer<'_> {
         if kind == RedirectKind::HereDocument {
             self.open.push(OpenDocument { token, end: target.text.clone(), strips_tabs });
         }
-        Redirect { kind, target, body: None }
+        let body = is_text.then(|| target.text.clone());
+        Redirect { kind, target, body }
     }
 
     /// Reads the lines of the here-documents that were opened on the line that has just ended.

@@ -236,14 +236,43 @@ fn refused_and_failed_changes_make_nothing() {
 }
 
 #[test]
+fn a_command_that_runs_on_or_was_ended_has_no_known_end() {
+    let started = "Command running in background with ID: bash_1";
+    let late = "Command timed out after 2m 0.0s";
+    let mut claude = Claude::asked("Ship it, please");
+    claude
+        .bash("pytest -q", started, false)
+        .bash("npm publish", started, false)
+        .bash("pytest -q", late, true)
+        .bash("git push -f", late, true)
+        .bash("git commit -am x", "Exit code 124", true)
+        .calls("Edit", r#"{"file_path": "/p/cart.py", "new_string": "x"}"#)
+        .result("<tool_use_error>File has not been read yet.</tool_use_error>", false);
+    let trace = claude.trace();
+    assert_eq!(
+        actions(&trace),
+        [
+            "RunTests unknown",
+            "Release unknown",
+            "RunTests failed",
+            "GitPush unknown",
+            "GitCommit unknown",
+            "EditFile failed"
+        ]
+    );
+    assert_eq!(at(&trace, "/files_modified").to_string(), "[]");
+}
+
+#[test]
 fn cancelled_calls_of_gemini_and_failed_ones_of_codex_make_nothing() {
     let gemini = r#"{"sessionId": "g", "messages": [
         {"type": "user", "content": "Write the loader for me"},
         {"type": "gemini", "content": "", "toolCalls": [
             {"name": "write_file", "args": {"file_path": "/p/load.py", "content": "x"}, "status": "cancelled", "resultDisplay": "no"},
+            {"name": "run_shell_command", "args": {"command": "npm publish"}, "status": "executing"},
             {"name": "run_shell_command", "args": {"command": "pytest"}, "status": "success", "result": [{"functionResponse": {"response": {"output": "Output: 1 failed\nExit Code: 1"}}}]}]}]}"#;
     let trace_of_gemini = trace(gemini, Format::Gemini);
-    assert_eq!(actions(&trace_of_gemini), ["CreateFile cancelled", "RunTests failed"]);
+    assert_eq!(actions(&trace_of_gemini), ["CreateFile cancelled", "Release -", "RunTests failed"]);
     assert_eq!(artifacts(&trace_of_gemini), ["CommandResult"]);
     let codex = [
         r#"{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Commit what is there"}]}"#,

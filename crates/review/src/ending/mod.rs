@@ -1,23 +1,27 @@
 //! How an action ended: by exit codes and results first, by the words of its summary only when nothing else says it.
 
+use crate::command::EXIT_CODES;
+use crate::vocabulary::{
+    ActionType, ActivityType, CoSimulationStatus, ConformanceStatus, ReasoningType, SatModelType,
+    VerificationStatus,
+};
+use crate::wire::{Action, ReasoningSlot, Trace};
 use hence_canon::{Object, Value};
-use hence_review::command::EXIT_CODES;
-use hence_review::wire::Action;
 
-use super::summary_words;
+mod words;
 
 /// How an action ended, and what says so.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Ending {
+pub struct Ending {
     /// Whether the action ended well.
-    pub(crate) well: bool,
+    pub well: bool,
     /// The part of the action that says it.
-    pub(crate) basis: Basis,
+    pub basis: Basis,
 }
 
 /// The part of an action that says how it ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Basis {
+pub enum Basis {
     /// An exit code, a status, a count or an error member.
     Stated,
     /// The words of its summary, which is a guess.
@@ -52,23 +56,106 @@ const RUN_COUNTS: &[&str] = &["tests", "total", "test_count", "tests_run", "numT
 ///
 /// A stated failure overrules everything. An exit code of zero only says that the command ended: a summary that counts
 /// failures, as after `pytest || true`, overrules it.
-pub(crate) fn of(action: &Action) -> Option<Ending> {
+pub fn of(action: &Action) -> Option<Ending> {
     let stated = |well| Some(Ending { well, basis: Basis::Stated });
-    let words = summary_words::ending(action.result_summary().unwrap_or(""));
     let (code, result) = (code(action), result(action));
+    // What else a line printed says nothing about a deed of which nobody knows how it ended.
+    let is_open = !is_check(action) && action.object("result").is_some_and(is_unknown);
+    let words = match is_open {
+        true => words::Words::Silent,
+        false => words::ending(action.result_summary().unwrap_or("")),
+    };
     if code == Some(false) || result == Stated::Badly {
         return stated(false);
     }
     match (result, code, words) {
         (Stated::Well, ..) => stated(true),
         (Stated::Nothing, ..) => None,
-        (_, Some(true), summary_words::Words::Badly) => Some(Ending { well: false, basis: Basis::Words }),
-        (_, Some(true), summary_words::Words::NothingRan) => None,
+        (_, Some(true), words::Words::Badly) => Some(Ending { well: false, basis: Basis::Words }),
+        (_, Some(true), words::Words::NothingRan) => None,
         (_, Some(true), _) => stated(true),
-        (_, _, summary_words::Words::Well) => Some(Ending { well: true, basis: Basis::Words }),
-        (_, _, summary_words::Words::Badly) => Some(Ending { well: false, basis: Basis::Words }),
+        (_, _, words::Words::Well) => Some(Ending { well: true, basis: Basis::Words }),
+        (_, _, words::Words::Badly) => Some(Ending { well: false, basis: Basis::Words }),
         _ => None,
     }
+}
+
+fn is_unknown(result: &Object) -> bool {
+    result.get("status").and_then(Value::as_str) == Some("unknown")
+}
+
+/// Returns whether an action checks something.
+pub fn is_check(action: &Action) -> bool {
+    match action.action_type() {
+        Some(ActionType::Activity(word)) => matches!(
+            word,
+            ActivityType::RunTests
+                | ActivityType::TypeCheck
+                | ActivityType::Lint
+                | ActivityType::ManualVerification
+        ),
+        Some(ActionType::Reasoning(word)) => matches!(
+            word,
+            ReasoningType::Verify
+                | ReasoningType::StateSpaceAnalysis
+                | ReasoningType::ConformanceCheck
+                | ReasoningType::CoSimulate
+        ),
+        _ => false,
+    }
+}
+
+/// Returns how a check ended: by the result of a formal method if it made one, else like any action.
+///
+/// A formal result without an answer says neither.
+pub fn of_check(trace: &Trace, check: &Action) -> Option<Ending> {
+    let found = of(check);
+    if found.is_some_and(|ending| !ending.well) {
+        return found;
+    }
+    let slots = [ReasoningSlot::VerificationResult, ReasoningSlot::Conformance, ReasoningSlot::CoSimulation];
+    let results = slots.into_iter().filter_map(|slot| Some((slot, trace.reasoning_payload(check, slot)?)));
+    let endings: Vec<Option<bool>> = results.map(|(slot, payload)| formal(slot, payload)).collect();
+    let stated = |well| Some(Ending { well, basis: Basis::Stated });
+    match endings.as_slice() {
+        // An analysis of a state space ends with regions, which are neither right nor wrong.
+        [] if trace.reasoning_payload(check, ReasoningSlot::Decomposition).is_some() => stated(true),
+        [] => found,
+        all if all.contains(&Some(false)) => stated(false),
+        all if all.contains(&None) => None,
+        _ => stated(true),
+    }
+}
+
+/// Returns whether the result of a formal method holds; nothing if it gives no answer.
+fn formal(slot: ReasoningSlot, payload: &Value) -> Option<bool> {
+    let word = payload.get("status")?.as_str()?;
+    match slot {
+        ReasoningSlot::VerificationResult => match VerificationStatus::from_word(word)? {
+            VerificationStatus::Proved => Some(true),
+            VerificationStatus::Refuted => Some(false),
+            VerificationStatus::Unknown => None,
+            VerificationStatus::Sat => Some(!finds_counterexample(payload)),
+        },
+        ReasoningSlot::Conformance => match ConformanceStatus::from_word(word)? {
+            ConformanceStatus::Passed => Some(true),
+            ConformanceStatus::Failed => Some(false),
+            ConformanceStatus::Partial | ConformanceStatus::Unknown => None,
+        },
+        ReasoningSlot::CoSimulation => match CoSimulationStatus::from_word(word)? {
+            CoSimulationStatus::Matched => Some(true),
+            CoSimulationStatus::Mismatched | CoSimulationStatus::Error => Some(false),
+            CoSimulationStatus::Partial => None,
+        },
+        _ => None,
+    }
+}
+
+/// Returns whether the model of a result that is `sat` is a counterexample.
+fn finds_counterexample(payload: &Value) -> bool {
+    let model = payload.get("result").and_then(|result| result.get("sat")?.get("model"));
+    let kind = model.and_then(|model| model.get("m_type")?.as_str());
+    kind.and_then(SatModelType::from_word) == Some(SatModelType::Counterexample)
 }
 
 /// The statement of the structured members of a result.
@@ -159,8 +246,8 @@ fn integer(value: &Value) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
+    use crate::wire::Trace;
     use hence_canon::parse;
-    use hence_review::wire::Trace;
 
     use super::*;
 
@@ -202,6 +289,36 @@ mod tests {
     }
 
     #[test]
+    fn a_check_ends_as_its_formal_result_says() {
+        let check = |kind: &str, payload: &str| {
+            let text = format!(
+                r#"{{"actions": [{{"id": 1, "type": "Verify", "outputs": ["r"], "result_summary": "passed"}}],
+                    "artifacts": [{{"artifact_id": "r", "artifact_type": "{kind}", "payload": {payload}}}]}}"#
+            );
+            let trace = Trace::read(&parse(text.as_bytes()).unwrap());
+            of_check(&trace, &trace.actions()[0]).map(|ending| ending.well)
+        };
+        for (kind, payload, well) in [
+            ("VerificationResult", r#"{"status": "proved"}"#, Some(true)),
+            ("VerificationResult", r#"{"status": "refuted"}"#, Some(false)),
+            ("VerificationResult", r#"{"status": "unknown"}"#, None),
+            ("VerificationResult", r#"{"status": "sat"}"#, Some(true)),
+            (
+                "VerificationResult",
+                r#"{"status": "sat", "result": {"sat": {"model": {"m_type": "counterexample"}}}}"#,
+                Some(false),
+            ),
+            ("ConformanceResult", r#"{"status": "failed"}"#, Some(false)),
+            ("ConformanceResult", r#"{"status": "partial"}"#, None),
+            ("CoSimulationResult", r#"{"status": "mismatched"}"#, Some(false)),
+            ("StateSpaceAnalysisResult", r#"{"regions": []}"#, Some(true)),
+            ("AnalysisNote", "{}", Some(true)),
+        ] {
+            assert_eq!(check(kind, payload), well, "{kind} {payload}");
+        }
+    }
+
+    #[test]
     fn words_are_a_guess_and_used_only_where_nothing_is_stated() {
         let guess = |well| Some(Ending { well, basis: Basis::Words });
         assert_eq!(ending(r#"{"result_summary": "12 passed"}"#), guess(true));
@@ -214,6 +331,9 @@ mod tests {
         assert_eq!(ending(r#"{"evidence": [{"exit_code": 0}], "result_summary": "no tests ran"}"#), None);
         assert_eq!(ending(r#"{"result": {"tests": 0, "failures": 0}, "result_summary": "passed"}"#), None);
         assert_eq!(ending(r#"{"result_summary": "bypassed"}"#), None);
+        let after = r#""result": {"status": "unknown"}, "result_summary": "3 failed""#;
+        assert_eq!(ending(&format!(r#"{{"type": "RunTests", {after}}}"#)), guess(false));
+        assert_eq!(ending(&format!(r#"{{"type": "GitPush", {after}}}"#)), None);
         assert_eq!(ending("{}"), None);
     }
 }

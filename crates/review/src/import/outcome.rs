@@ -1,0 +1,173 @@
+//! The result of a tool, and what its text says about how the call ended.
+
+use crate::command::{Signs, without_commits};
+use crate::secret::{self, Redactions};
+
+use super::exec_header::{exit_code, wall_time};
+use super::session::Status;
+use super::text::collapse_to;
+
+/// The characters stored of a result or a rationale: a little more than a trace ever shows.
+const TEXT_CHARS_MAX: usize = 600;
+/// The characters stored before secrets are removed, so that none is cut in two.
+const RAW_CHARS_MAX: usize = 4 * TEXT_CHARS_MAX;
+
+/// The result of a tool.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ToolOutcome {
+    pub(super) text: String,
+    /// Whether the tool reported an error, or did not run.
+    pub(super) failed: bool,
+    /// The reason why it did not run or did not end: [`Status::Refused`] or [`Status::Cancelled`].
+    pub(super) stopped: Option<Status>,
+    /// Whether the command had not ended when the tool answered: how it ended is not in the result.
+    pub(super) runs_on: bool,
+    /// Whether the command was ended from outside: what it did until then is done.
+    pub(super) killed: bool,
+    pub(super) exit_code: Option<i64>,
+    pub(super) duration_ms: Option<i64>,
+    pub(super) signs: Signs,
+    /// The text without what git wrote about commits, where it wrote something: it is no result of tests.
+    pub(super) beside_commits: Option<String>,
+}
+
+impl ToolOutcome {
+    /// Reads the text of a result: the part a trace can show, and the exit code in it.
+    pub(super) fn of_text(text: &str) -> Self {
+        Self {
+            text: collapse_to(text, RAW_CHARS_MAX),
+            runs_on: has_line(text, RUNS_ON),
+            killed: has_line(text, TIMED_OUT) || exit_code(text).is_some_and(|code| KILLED.contains(&code)),
+            exit_code: exit_code(text),
+            duration_ms: wall_time(text),
+            signs: Signs::of(text),
+            beside_commits: without_commits(text).map(|text| collapse_to(&text, RAW_CHARS_MAX)),
+            ..Self::default()
+        }
+    }
+
+    /// Adds whether the tool reported an error; texts that programs write for refusals then count as such.
+    pub(super) fn with_error(mut self, failed: bool) -> Self {
+        // Claude Code marks an error of the tool in the text, too.
+        let failed = failed || self.text.starts_with("<tool_use_error>");
+        self.stopped = if failed { stopped(&self.text) } else { None };
+        self.failed = failed;
+        self
+    }
+
+    /// Removes the secrets and cuts the texts to what a trace can show.
+    pub(super) fn redact(&mut self, removed: &mut Redactions) {
+        self.text = shown(&self.text, removed);
+        self.beside_commits = self.beside_commits.take().map(|text| shown(&text, removed));
+    }
+
+    /// Returns how the action ended, if all of the call was that action.
+    pub(super) fn status(&self) -> Status {
+        match self.stopped {
+            Some(stopped) => stopped,
+            None if self.failed => Status::Failed,
+            None if self.runs_on => Status::Unknown,
+            None => Status::Completed,
+        }
+    }
+}
+
+/// Texts of results of calls that the user or a rule did not allow.
+const REFUSED: &[&str] = &[
+    "The user doesn't want to proceed with this tool use",
+    "The user doesn't want to take this action right now",
+    "User rejected tool use",
+    "Permission to use ",
+    "Claude requested permissions to ",
+    "exec command rejected by user",
+    "patch rejected by user",
+    "rejected by user",
+    "command rejected by user",
+    "User denied",
+    "user denied",
+    "Tool execution denied",
+    "Operation blocked by hook",
+    "PreToolUse:",
+    "This command requires approval",
+];
+
+/// Texts of results of calls that were stopped.
+const CANCELLED: &[&str] = &[
+    "[Request interrupted by user",
+    "aborted by user",
+    "Operation aborted",
+    "Command aborted",
+    "Request was aborted",
+    "User cancelled",
+    "User canceled",
+    "[Operation Cancelled]",
+    "Error: The user cancelled",
+    "Interrupted by user",
+    "command aborted by user",
+];
+
+/// Beginnings of lines by which a tool says that the command still runs.
+const RUNS_ON: &[&str] = &[
+    "Command running in background",
+    "Command was manually backgrounded",
+    "Command is running in the background",
+    "Process running with session ID",
+    "Command moved to background",
+];
+
+/// Beginnings of lines by which a tool says that it ended the command.
+const TIMED_OUT: &[&str] = &["Command timed out", "command timed out", "Error: Command timed out"];
+
+/// Exit codes of commands that `timeout` or a signal ended.
+const KILLED: &[i64] = &[124, 137, 143];
+
+/// The lines at the beginning of a result in which a tool speaks for itself.
+const HEADER_LINES: usize = 6;
+
+/// Returns whether one of the first lines begins with one of these texts.
+fn has_line(text: &str, beginnings: &[&str]) -> bool {
+    let begins = |line: &str| beginnings.iter().any(|words| line.trim_start().starts_with(words));
+    text.lines().take(HEADER_LINES).any(begins)
+}
+
+/// Returns whether the beginning of a failed result says that the call was refused or cancelled.
+fn stopped(text: &str) -> Option<Status> {
+    let beginning: String = text.chars().take(200).collect();
+    let begins = |words: &&&str| beginning.trim_start_matches(['"', '<', '(']).starts_with(**words);
+    if REFUSED.iter().any(|words| begins(&words)) {
+        Some(Status::Refused)
+    } else if CANCELLED.iter().any(|words| begins(&words)) {
+        Some(Status::Cancelled)
+    } else {
+        None
+    }
+}
+
+/// Removes secrets from a text and cuts it to what a trace can show.
+pub(super) fn shown(text: &str, removed: &mut Redactions) -> String {
+    let raw = collapse_to(text, RAW_CHARS_MAX);
+    collapse_to(&secret::redact(&raw, removed), TEXT_CHARS_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_and_stops_are_told_from_failures() {
+        let status = |text: &str| ToolOutcome::of_text(text).with_error(true).status();
+        assert_eq!(
+            status("The user doesn't want to proceed with this tool use. The tool use was rejected"),
+            Status::Refused
+        );
+        assert_eq!(status("exec command rejected by user"), Status::Refused);
+        assert_eq!(status("Permission to use Bash with command rm -rf x has been denied."), Status::Refused);
+        assert_eq!(status("[Request interrupted by user for tool use]"), Status::Cancelled);
+        assert_eq!(status("FAILED: request rejected by user service"), Status::Failed);
+        assert_eq!(ToolOutcome::of_text("rejected by user").with_error(false).status(), Status::Completed);
+        let marked = ToolOutcome::of_text("<tool_use_error>File has not been read yet.</tool_use_error>");
+        assert_eq!(marked.with_error(false).status(), Status::Failed);
+        let started = ToolOutcome::of_text("Command running in background with ID: bash_1");
+        assert_eq!(started.with_error(false).status(), Status::Unknown);
+    }
+}
