@@ -212,7 +212,7 @@ impl OpenRun for ReasonRun {
             run: &journal.name,
             what: "these calls act, and the fork makes them again under other idempotency keys",
             calls: point.after.iter().flat_map(|result| self.acting(journal, result)).collect(),
-            advice: skills::fork_advice(&journal.name),
+            advice: hint::repeat_calls(&journal.name, true),
         }
         .confirm(context, args.yes)?;
         let set: Vec<(Arc<str>, Value)> =

@@ -14,7 +14,7 @@ use hence_store::{RunId, Store as _};
 use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
-use crate::hint::{self, Hint};
+use crate::hint::Hint;
 use crate::kind::whole_records;
 use crate::sink::StoreBlobs;
 use crate::target::Journal;

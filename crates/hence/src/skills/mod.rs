@@ -30,7 +30,7 @@ use crate::code::Code;
 use crate::error::CliError;
 use crate::target::Journal;
 
-pub(crate) use again::{ActingCalls, Again, fork_advice};
+pub(crate) use again::{ActingCalls, Again};
 pub(crate) use answer::{AnswerReport, GivenAnswer, Words, answer, record_answer};
 pub(crate) use calls::{
     call_log_defect, calls_name, has_covered_log, history, records_cover_calls, remove_covered_log,

@@ -208,7 +208,7 @@ fn a_commit_of_which_nobody_knows_whether_it_happened_counts() {
     assert_eq!(commit.unwrap()["result"]["status"], "unknown", "{commit:?}");
     let checked =
         world.ask(&["policy", "check", "r", "--policy", "engineering", "--only", "tests-pass-before-commit"]);
-    assert_eq!(checked.code, 1, "{}", checked.stdout);
+    assert_eq!(checked.code, 1, "{}", checked.stderr);
 }
 
 /// A rule about the result of a commit: nothing is known about that before.

@@ -100,7 +100,11 @@ fn endings_read_from_words(expr: &Expr, evaluator: &mut Evaluator<'_>) -> Decide
 /// Returns whether `name` is asked of an action whose ending only the words of its summary tell. In a conjunction, only
 /// actions that satisfy the other parts are asked: `RunTests ∧ completed` asks about tests.
 fn is_guessed(expr: &Expr, name: &str, evaluator: &mut Evaluator<'_>) -> Decided<bool> {
-    let is_name = |part: &Expr| matches!(part, Expr::Atom(word) if word.as_str() == name);
+    let is_atom_of_name = |part: &Expr| matches!(part, Expr::Atom(word) if word.as_str() == name);
+    let is_name = |part: &Expr| match part {
+        Expr::Not(inner) => is_atom_of_name(inner),
+        part => is_atom_of_name(part),
+    };
     let asked = match expr {
         Expr::And(parts) if parts.iter().any(is_name) => {
             let mut asked = Truth::Constant(true);

@@ -254,7 +254,7 @@ pub(super) fn used(
     if let Some(code) = exit_code {
         extra = extra.with("exit_code", code);
     }
-    extra = extra.with("status", outcome.status.as_str());
+    extra = extra.with("status", if is_undecided(outcome) { "unknown" } else { outcome.status.as_str() });
     let mut cost = None;
     if let Some((amount, currency)) = cost_of(outcome) {
         // Rules compare numbers; the text is exact.

@@ -6,6 +6,7 @@ use hence_canon::Value;
 use hence_cognition::run::{Effect, Part, StepOutcome};
 use hence_cognition::skill::{Flow, Step};
 use hence_cognition::state::{Frame, StepStatus};
+use hence_review::ending;
 use hence_review::model::{ActionId, Artifact, ArtifactId, Residual, TargetPart};
 use hence_review::vocabulary::ActionType;
 use hence_review::vocabulary::ResidualKind::{
@@ -185,7 +186,15 @@ fn unmet(kind: ActionType, outcome: &StepOutcome) -> Option<String> {
         let items = produced.get("unsupported")?.as_array().filter(|items| !items.is_empty())?;
         Some(format!("{} are unsupported", items.len()))
     };
-    denied.or_else(failed).or_else(unsupported)
+    // Exit codes, counts and words, as the rules about checks read them.
+    let reported = || {
+        let code = super::facts::exit_code(outcome).filter(|code| *code != 0);
+        let summary = crate::text::summary(produced);
+        let ended_badly = || ending::of_output(produced.as_object()?, &summary).filter(|ending| !ending.well);
+        let code = code.map(|code| format!("its exit code is {code}"));
+        code.or_else(|| ended_badly().map(|_| format!("it gave {}", shortened(&summary))))
+    };
+    denied.or_else(failed).or_else(unsupported).or_else(reported)
 }
 
 /// Returns the gap of an action whose reported type nothing declares: no rule about that type can apply to it.

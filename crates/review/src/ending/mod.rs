@@ -57,14 +57,22 @@ const RUN_COUNTS: &[&str] = &["tests", "total", "test_count", "tests_run", "numT
 /// A stated failure overrules everything. An exit code of zero only says that the command ended: a summary that counts
 /// failures, as after `pytest || true`, overrules it.
 pub fn of(action: &Action) -> Option<Ending> {
-    let stated = |well| Some(Ending { well, basis: Basis::Stated });
-    let (code, result) = (code(action), result(action));
     // What else a line printed says nothing about a deed of which nobody knows how it ended.
     let is_open = !is_check(action) && action.object("result").is_some_and(is_unknown);
     let words = match is_open {
         true => words::Words::Silent,
         false => words::ending(action.result_summary().unwrap_or("")),
     };
+    ended(code(action), result(action), words)
+}
+
+/// Returns how a check ended that gave this output, whose summary is this.
+pub fn of_output(output: &Object, summary: &str) -> Option<Ending> {
+    ended(all_zero([output]), stated_by(output, None), words::ending(summary))
+}
+
+fn ended(code: Option<bool>, result: Stated, words: words::Words) -> Option<Ending> {
+    let stated = |well| Some(Ending { well, basis: Basis::Stated });
     if code == Some(false) || result == Stated::Badly {
         return stated(false);
     }
@@ -168,20 +176,28 @@ enum Stated {
     Silent,
 }
 
-/// Returns whether all exit codes are zero, if there is one.
+/// Returns whether all exit codes of an action are zero, if there is one.
 fn code(action: &Action) -> Option<bool> {
     let evidence = action.items("evidence").iter().filter_map(Value::as_object);
-    let members = [action.object("result"), action.object("execution")].into_iter().flatten();
-    let codes = evidence
-        .chain(members)
-        .flat_map(|object| EXIT_CODES.iter().filter_map(|key| integer(object.get(key)?)));
+    all_zero(evidence.chain([action.object("result"), action.object("execution")].into_iter().flatten()))
+}
+
+fn all_zero<'a>(objects: impl IntoIterator<Item = &'a Object>) -> Option<bool> {
+    let codes =
+        objects.into_iter().flat_map(|object| EXIT_CODES.iter().filter_map(|key| integer(object.get(key)?)));
     codes.fold(None, |well: Option<bool>, code| Some(well.unwrap_or(true) && code == 0))
 }
 
 fn result(action: &Action) -> Stated {
     // A call that was carried out says nothing about what it found; one that was not says enough.
     let execution = action.object("execution").and_then(status).filter(|stated| *stated == Stated::Badly);
-    let Some(result) = action.object("result") else { return execution.unwrap_or(Stated::Silent) };
+    match action.object("result") {
+        Some(result) => stated_by(result, execution),
+        None => execution.unwrap_or(Stated::Silent),
+    }
+}
+
+fn stated_by(result: &Object, execution: Option<Stated>) -> Stated {
     let totals = TOTALS.iter().filter_map(|key| result.get(key).and_then(Value::as_object)).map(counts);
     let said: Vec<Stated> =
         [status(result), Some(counts(result)), execution].into_iter().flatten().chain(totals).collect();

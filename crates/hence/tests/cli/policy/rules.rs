@@ -31,11 +31,11 @@ fn a_policy_is_shown_in_both_alphabets_with_its_words() {
     name       No forced push
     severity   error
     statement  History that others may have is never overwritten.
-    formula    G(¬(GitPush ∧ forced))
-    ascii      G(not (GitPush /\ forced))
+    formula    G(¬(GitPush ∧ forced ∧ ¬failed))
+    ascii      G(not (GitPush /\ forced /\ not failed))
     where      forced = request.force = true ∨ "--force" ∈ request.arguments ∨ "-f" ∈ request.arguments ∨ "--force-with-lease" ∈ request.arguments
     level      structural
-    examples   2
+    examples   4
     sha256     <digest>
     [exit 0]
     "#);
