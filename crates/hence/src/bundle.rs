@@ -27,9 +27,10 @@ pub(crate) const CHILDREN: &str = "children";
 /// The attachment by which earlier versions marked a run that came from a bundle. It is not part of a bundle.
 const IMPORTED: &str = "imported";
 
-/// Returns whether an attachment belongs to the store and not to the run: the mark of an import, a snapshot.
+/// Returns whether an attachment belongs to the store and not to the run: the mark of an import, a snapshot, a
+/// cached view.
 pub(crate) fn is_local(name: &AttachmentName) -> bool {
-    [IMPORTED, stored_run::SNAPSHOT].contains(&name.as_str())
+    [IMPORTED, stored_run::SNAPSHOT, hence_store::VIEW_FILE].contains(&name.as_str())
 }
 
 /// The only format so far.

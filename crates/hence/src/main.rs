@@ -38,6 +38,7 @@ mod sink;
 mod skills;
 mod solve;
 mod standing;
+mod standing_view;
 mod target;
 mod terminal;
 mod time_log;

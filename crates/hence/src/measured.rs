@@ -1,6 +1,7 @@
 //! The measured times of a run, as views show them.
 
 use hence_canon::time::Instant;
+use hence_canon::{Object, Value};
 use hence_engine::{CallTimes, Measured, MeasuredTimes, RecordTimes, Span, TimedRecord, WaitTimes};
 use hence_journal::{Chained, Control, Lines, Record, RecordIndex};
 use hence_store::{AttachmentName, FileStore, RunId, RunSummary, Store, StoreError};
@@ -9,6 +10,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::escape::escape;
+use crate::report::counted;
 use crate::target::Journal;
 use crate::time_log::{times_elsewhere_name, times_name};
 
@@ -146,9 +148,7 @@ impl RunTimes {
 
     /// Prints what is wrong with the time log.
     pub(crate) fn say(&self, context: &Context, run: &str) {
-        for remark in &self.remarks {
-            context.say(format_args!("run {run}: {remark}"));
-        }
+        say(context, run, &self.remarks);
     }
 
     /// Returns the times of a record.
@@ -183,6 +183,13 @@ impl RunTimes {
             totals.note(times);
         }
         totals
+    }
+}
+
+/// Prints what is wrong with the time log of a run.
+pub(crate) fn say(context: &Context, run: &str, remarks: &[String]) {
+    for remark in remarks {
+        context.say(format_args!("run {run}: {remark}"));
     }
 }
 
@@ -269,6 +276,28 @@ impl WaitTimesRow {
             answered_at: wait.answered_at.map(text),
             duration_ms: wait.duration_ms(),
         }
+    }
+
+    /// Returns the row as a value that [`of_value`](Self::of_value) reads.
+    pub(crate) fn to_value(&self) -> Value {
+        Object::from_iter([
+            ("answered_at", Value::from(self.answered_at.clone())),
+            ("asked_at", self.asked_at.clone().into()),
+            ("duration_ms", self.duration_ms.map_or(Value::Null, Value::from)),
+            ("key", self.key.clone().into()),
+        ])
+        .into()
+    }
+
+    /// Reads a row; `None` when it is not one.
+    pub(crate) fn of_value(value: &Value) -> Option<Self> {
+        let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+        Some(Self {
+            key: text("key")?,
+            asked_at: text("asked_at"),
+            answered_at: text("answered_at"),
+            duration_ms: value.get("duration_ms")?.as_u64(),
+        })
     }
 
     /// Returns the row of a text.
@@ -369,11 +398,11 @@ impl MeasuredTotals {
             return vec![("measured", NOT_MEASURED.to_owned())];
         };
         let elsewhere = if self.elsewhere { ", some elsewhere" } else { "" };
-        let of = |count: u64, what: &str, ms: u64| format!("{ms} ms in {count} {what}");
+        let of = |count: u64, what: &str, ms: u64| format!("{ms} ms in {}", counted(count, what));
         let parts = [
-            (self.steps, "steps", self.steps_ms),
-            (self.calls, "calls", self.calls_ms),
-            (self.waits, "waits", self.waits_ms),
+            (self.steps, "step", self.steps_ms),
+            (self.calls, "call", self.calls_ms),
+            (self.waits, "wait", self.waits_ms),
         ];
         let parts: Vec<String> = parts
             .iter()

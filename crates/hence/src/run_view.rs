@@ -7,7 +7,7 @@ use hence_canon::{Object, Value};
 use hence_engine::{Engine, RunKind};
 use hence_journal::{Chained, Control, LoopAction, Record};
 use hence_state::{Profile, StepStatus};
-use hence_store::{Condition, FileStore, RunSummary, RunView, Store as _};
+use hence_store::{Condition, FileStore, RunSummary, RunView, Store as _, VIEW_RECORDS_MIN};
 
 use crate::bundle::referenced_blobs;
 use crate::journal_end::last_change;
@@ -15,6 +15,7 @@ use crate::measured;
 use crate::sink::StoreBlobs;
 use crate::skills::{self, LinkedTo};
 use crate::standing::{self, PARTIAL};
+use crate::standing_view::StandingView;
 use crate::target;
 use crate::time_log::TIMES;
 
@@ -57,7 +58,7 @@ impl RunView for RunRowView {
             Record::Header(header) => Some(header.created_at.to_string()),
             _ => None,
         });
-        let status = status_with(store, summary, header.map(|(_, profile)| profile));
+        let status = status_of(store, summary);
         Self {
             status,
             created_at,
@@ -65,7 +66,7 @@ impl RunView for RunRowView {
             skill: skill_of(store, summary),
             links: skills::links(store, &summary.run),
             retry: skills::claimed_retry(store, &summary.run).map(|run| run.as_str().to_owned()),
-            is_certain: status != "completed" || has_every_value(store, summary),
+            is_certain: status != "completed" || is_long(summary) || has_every_value(store, summary),
         }
     }
 
@@ -92,7 +93,7 @@ impl RunView for RunRowView {
         let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
         let status = value.get("status")?.as_str()?;
         Some(Self {
-            status: STATUSES.into_iter().find(|known| *known == status)?,
+            status: known_status(status)?,
             created_at: text("created_at"),
             measured_at: text("measured_at"),
             skill: text("skill"),
@@ -120,9 +121,32 @@ fn skill_of(store: &FileStore, summary: &RunSummary) -> Option<String> {
     Some(problem.get("settings")?.get("skill")?.get("id")?.as_str()?.to_owned())
 }
 
-/// Returns the status of a run, from its last record.
+/// Returns the status of a run: from its last record, and for a completed one from the view of it that is cached, if it is
+/// long.
 pub(crate) fn status_of(store: &FileStore, summary: &RunSummary) -> &'static str {
+    let is_completed = matches!(
+        last_change(store, summary, decoded_header(summary).map(|(_, profile)| profile)),
+        Some(Chained { record: Record::Control(Control::Complete { .. }), .. })
+    );
+    match is_completed && is_long(summary) {
+        true => store.view_of::<StandingView>(summary).status,
+        false => status_computed(store, summary),
+    }
+}
+
+/// Returns the status of a run, from its records.
+pub(crate) fn status_computed(store: &FileStore, summary: &RunSummary) -> &'static str {
     status_with(store, summary, decoded_header(summary).map(|(_, profile)| profile))
+}
+
+/// Returns whether a run is so long that what depends on all its records is cached.
+pub(crate) fn is_long(summary: &RunSummary) -> bool {
+    summary.head().is_some_and(|head| head.records.get() >= VIEW_RECORDS_MIN)
+}
+
+/// Returns a status by its name.
+pub(crate) fn known_status(name: &str) -> Option<&'static str> {
+    STATUSES.into_iter().find(|known| *known == name)
 }
 
 fn decoded_header(summary: &RunSummary) -> Option<(Chained, Profile)> {
@@ -130,7 +154,7 @@ fn decoded_header(summary: &RunSummary) -> Option<(Chained, Profile)> {
 }
 
 /// Returns whether the store has every large value of a run: a step whose outcome is in a missing one may have failed.
-fn has_every_value(store: &FileStore, summary: &RunSummary) -> bool {
+pub(crate) fn has_every_value(store: &FileStore, summary: &RunSummary) -> bool {
     let Ok(journal) = store.journal_bytes(&summary.run) else { return false };
     let has_values = str::from_utf8(&journal).map_or(true, |text| text.contains(BLOB_MARK));
     !has_values

@@ -7,17 +7,19 @@
 use std::sync::Arc;
 
 use hence_canon::{Canonical, Object, Value, parse};
-use hence_cognition::run::{NestedRun, Prepared};
-use hence_cognition::skill::Skill;
+use hence_cognition::failure::{ErrorClass, Failure};
+use hence_cognition::run::{NestedRun, Prepared, RunRequest, StepOutcome, VariableRules};
+use hence_cognition::skill::{Skill, Step};
+use hence_cognition::state::Memory;
 use hence_engine::{Measured, MemorySink, Run, Sink, SinkError};
-use hence_journal::Head;
-use hence_state::{ProblemSpec, Profile, Timestamp};
+use hence_journal::{Head, RecordIndex};
+use hence_state::{Clock, ProblemSpec, Profile, Timestamp};
 
 use crate::host::Host;
 use crate::links::{Links, Parent};
 use crate::pinned::{NewSkillRun, Pinned};
 use crate::program::SkillProgram;
-use crate::shared_inputs::SharedInputs;
+use crate::variables::{self, SkillVariables};
 
 /// A nested run that has ended.
 #[derive(Clone, Debug)]
@@ -85,6 +87,79 @@ impl Family {
     }
 }
 
+impl Family {
+    /// Returns the request for a nested run.
+    fn new_run(
+        &self,
+        id: &str,
+        inputs: &Object,
+        parent: Option<Parent>,
+        skill: &Skill,
+        host: &dyn Host,
+    ) -> NewSkillRun {
+        NewSkillRun {
+            id: id.to_owned(),
+            created_at: self.created_at.clone(),
+            capabilities: self.pinned.capabilities,
+            // A nested run is judged with the step that runs it.
+            policies: None,
+            inputs: inputs.clone(),
+            frame: None,
+            on_failure: self.pinned.on_failure,
+            trust: self.pinned.trust,
+            // The calls of a nested run are counted with those of the outermost run.
+            limits: Default::default(),
+            links: Links {
+                nested: self.pinned.links.nested.clone(),
+                max_depth: self.pinned.links.max_depth,
+                parent,
+                origin: None,
+                shared: self.pinned.links.shared.for_nested(skill, host),
+            },
+        }
+    }
+}
+
+/// The variables of a nested run while it is executed. The journal of the run, which is written when it has ended, follows
+/// the same rules at the same times.
+pub(crate) struct NestedVariables {
+    variables: SkillVariables,
+    clock: Clock,
+    steps: u64,
+}
+
+impl NestedVariables {
+    /// Begins the variables of a nested run; `None` when its skill declares none, or they cannot begin.
+    pub(crate) fn of(skill: &Skill, request: &RunRequest, family: &Family, host: &dyn Host) -> Option<Self> {
+        if !SkillVariables::are_declared(skill) {
+            return None;
+        }
+        // No rule depends on the ids that follow from the parent.
+        let asked = family.new_run(request.run_id.as_ref()?, &request.inputs, None, skill, host);
+        let problem = asked.problem(skill, &Canonical::of(&Value::Null));
+        let problem = ProblemSpec::decode(&problem, &Profile::STRICT).ok()?;
+        let variables = SkillVariables::begin(&problem, skill).ok()?;
+        Some(Self { variables, clock: Clock::ticking(family.created_at.clone()), steps: 0 })
+    }
+}
+
+impl VariableRules for NestedVariables {
+    fn judge(
+        &mut self,
+        step: &Step,
+        outcome: &StepOutcome,
+        memory: &Memory,
+    ) -> Result<Vec<Arc<str>>, Failure> {
+        let at = self.clock.at(self.steps + 1);
+        let at = at.map_err(|error| Failure::new(ErrorClass::OutputMapping, error))?;
+        let after = self.variables.after(step, outcome, memory, &at, RecordIndex::new(self.steps + 1));
+        let after = after.map_err(|refusal| variables::failure(&refusal))?;
+        let gone = self.variables.gone_in(&after);
+        (self.variables, self.steps) = (after, self.steps + 1);
+        Ok(gone.iter().map(|name| name.as_str().into()).collect())
+    }
+}
+
 impl ChildRun {
     /// Writes a nested run as a journal; `None` when the run could not start.
     pub(crate) fn of(run: &NestedRun, source: Canonical, family: &Family, host: &dyn Host) -> Option<Self> {
@@ -92,27 +167,8 @@ impl ChildRun {
         let skill = Skill::read(&parse(source.bytes()).ok()?).skill?;
         let prepared = Prepared::of(&skill, host).ok()?;
         let parent = family.name(run.parent_run_id.as_ref()?);
-        let asked = NewSkillRun {
-            id: id.to_string(),
-            created_at: family.created_at.clone(),
-            capabilities: family.pinned.capabilities,
-            // A nested run is judged with the step that runs it.
-            policies: None,
-            inputs: run.inputs.clone(),
-            frame: None,
-            on_failure: family.pinned.on_failure,
-            trust: family.pinned.trust,
-            // The calls of a nested run are counted with those of the outermost run.
-            limits: Default::default(),
-            links: Links {
-                nested: family.pinned.links.nested.clone(),
-                max_depth: family.pinned.links.max_depth,
-                parent: Some(Parent { run: parent, step: run.step_id.clone(), depth: run.depth }),
-                origin: None,
-                // A nested skill gets what it needs as inputs.
-                shared: SharedInputs::default(),
-            },
-        };
+        let parent = Parent { run: parent, step: run.step_id.clone(), depth: run.depth };
+        let asked = family.new_run(&id, &run.inputs, Some(parent), &skill, host);
         let problem = asked.problem(&skill, &source);
         let spec = Arc::new(ProblemSpec::decode(&problem, &Profile::STRICT).ok()?);
         let program = SkillProgram::new(spec, &prepared, &source, host).ok()?;

@@ -360,6 +360,7 @@ pub(crate) fn context<'c>(
         path: "".into(),
         trace_id: request.trace_id.clone(),
         idempotency_root: request.idempotency_root.clone(),
+        shared: request.shared.clone(),
         made: Vec::new(),
     }
 }

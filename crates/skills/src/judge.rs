@@ -76,7 +76,9 @@ impl<'a> SkillJudge<'a> {
             unchecked.push("the order of steps (the problem is not known)".to_owned());
         }
         let declared = SkillVariables::are_declared(journal.prepared.skill());
-        let variables = problem.filter(|_| declared).and_then(|problem| SkillVariables::begin(problem).ok());
+        let skill = journal.prepared.skill();
+        let variables = problem.filter(|_| declared);
+        let variables = variables.and_then(|problem| SkillVariables::begin(problem, skill).ok());
         let (blobs, linked) = (journal.evidence.blobs, journal.linked);
         Self { progress, variables, blobs, linked, ended: false, steps: 0, unchecked }
     }

@@ -47,7 +47,7 @@ pub use judge::{LinkedRuns, SkillJournal};
 pub use links::{Links, NestedPin, Origin, Parent};
 pub use pinned::{InvalidFrame, LIMITS_KEY, NewSkillRun, Pinned};
 pub use program::{SkillError, SkillProgram, SkillRun, asks_the_world};
-pub use reach::{acting_gates, may_act, reaches_out};
+pub use reach::{acting_gates, may_act, reaches_out, with_nested};
 pub use recorded_outcome::{RecordedOutcomeError, read as recorded_outcome};
 pub use retry::{first_failed, retry_log, usage_before};
 pub use shared_inputs::{SharedInput, SharedInputs};

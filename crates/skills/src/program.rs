@@ -115,7 +115,8 @@ impl<'a> SkillProgram<'a> {
         let before = |from| in_plan_order(prepared).take_while(move |step| step.id != from);
         let carried = from.into_iter().flat_map(before).map(|step| step.id.clone()).collect();
         let is_declared = SkillVariables::are_declared(prepared.skill());
-        let variables = if is_declared { Some(SkillVariables::begin(&problem)?) } else { None };
+        let variables =
+            if is_declared { Some(SkillVariables::begin(&problem, prepared.skill())?) } else { None };
         Ok(Self {
             problem,
             host,
@@ -137,7 +138,7 @@ impl<'a> SkillProgram<'a> {
     /// [`SkillError::Variables`] when they cannot begin.
     pub fn with_variables(mut self) -> Result<Self, SkillError> {
         if self.variables.is_none() {
-            self.variables = Some(SkillVariables::begin(&self.problem)?);
+            self.variables = Some(SkillVariables::begin(&self.problem, self.progress.skill())?);
         }
         Ok(self)
     }

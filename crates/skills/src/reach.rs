@@ -65,6 +65,18 @@ pub(crate) fn nested_skills(step: &Step) -> Vec<Arc<str>> {
     uses(step).into_iter().filter_map(skill).collect()
 }
 
+/// Returns a skill and every skill that it may nest, at any depth, each once.
+pub fn with_nested(skill: &Skill, host: &dyn Host) -> Vec<Arc<Skill>> {
+    let (mut seen, mut found) = (BTreeSet::new(), vec![Arc::new(skill.clone())]);
+    let mut open: Vec<Arc<str>> = skill.steps.iter().flat_map(nested_skills).collect();
+    while let Some(id) = open.pop() {
+        let nested = if seen.insert(id.clone()) { host.skill(&id) } else { None };
+        open.extend(nested.iter().flat_map(|nested| nested.steps.iter().flat_map(nested_skills)));
+        found.extend(nested);
+    }
+    found
+}
+
 /// Returns whether a person may be asked before a capability is called.
 fn needs_person(id: &str, host: &dyn Host) -> bool {
     let safety = host.capability(id).map(|spec| spec.safety.clone()).unwrap_or_default();

@@ -6,6 +6,11 @@
 use std::sync::Arc;
 
 use hence_canon::{Object, Value};
+use hence_cognition::run::{SharedValue, SharedValues};
+use hence_cognition::skill::Skill;
+
+use crate::host::Host;
+use crate::reach::with_nested;
 
 /// The member of a problem's settings with the values.
 pub(crate) const SHARED_KEY: &str = "shared";
@@ -35,9 +40,33 @@ pub struct SharedInput {
 }
 
 impl SharedInputs {
-    /// Returns the values by name.
-    pub(crate) fn values(&self) -> Object {
-        self.variables.iter().map(|shared| (shared.name.clone(), shared.value.clone())).collect()
+    /// Returns the values, for the interpreter.
+    pub(crate) fn values(&self) -> SharedValues {
+        let value = |shared: &SharedInput| SharedValue {
+            name: shared.name.clone(),
+            scope: shared.scope.clone(),
+            value: shared.value.clone(),
+        };
+        self.variables.iter().map(value).collect()
+    }
+
+    /// Returns the variables that a skill declares.
+    pub(crate) fn of_skill<'a>(&'a self, skill: &'a Skill) -> impl Iterator<Item = &'a SharedInput> {
+        self.variables.iter().filter(|shared| skill.shared_scope(&shared.name) == Some(&shared.scope))
+    }
+
+    /// Returns what a nested run pins: the variables that its skill, or one that it nests, declares; nothing when none of
+    /// them declares any.
+    pub(crate) fn for_nested(&self, skill: &Skill, host: &dyn Host) -> Self {
+        let skills = with_nested(skill, host);
+        if skills.iter().all(|skill| skill.shared_variables().next().is_none()) {
+            return Self::default();
+        }
+        let is_declared = |shared: &&SharedInput| {
+            skills.iter().any(|skill| skill.shared_scope(&shared.name) == Some(&shared.scope))
+        };
+        let variables = self.variables.iter().filter(is_declared).cloned().collect();
+        Self { session: self.session.clone(), variables }
     }
 
     /// Returns the member of a problem's settings; `None` when nothing is shared.

@@ -40,7 +40,7 @@ pub struct SkillVariables {
 
 impl SkillVariables {
     /// Makes the store of a new run, with the run's goal as `prompt`.
-    pub(crate) fn begin(problem: &ProblemSpec) -> Result<Self, Refusal> {
+    pub(crate) fn begin(problem: &ProblemSpec, skill: &Skill) -> Result<Self, Refusal> {
         let workspace = Workspace::new();
         let state = StateId::of_run(problem.id(), &workspace);
         let tree = TreeId::of_run(&root_run(problem), 0);
@@ -55,7 +55,7 @@ impl SkillVariables {
         let now = moment(problem.created_at())?;
         let mut begun = Self { workspace, state, now, events: Vec::new(), large: BTreeMap::new() };
         begun.call(&Call::Init(init), now, RecordIndex::HEADER)?;
-        for input in &shared.variables {
+        for input in shared.of_skill(skill) {
             let set = Set {
                 value_type: Some(input.value_type.clone()),
                 scope: Some(input.scope.clone()),

@@ -47,7 +47,7 @@ pub use attachment::{ATTACHMENT_NAME_BYTES_MAX, AttachmentName, InvalidAttachmen
 pub use confined::{ConfinedError, read_confined};
 pub use doctor::{Doctor, Finding, Gravity, Repair, Repaired, Report};
 pub use error::{Action, AppendError, CANDIDATES_MAX, Damage, DiskError, DiskErrorKind, StoreError};
-pub use file::{FileStore, RunView};
+pub use file::{FileStore, RunView, VIEW_FILE, VIEW_RECORDS_MIN};
 pub use hence_journal::Durability;
 pub use lines::{APPEND_BYTES_MAX, InvalidLines};
 pub use memory::MemoryStore;

@@ -4,6 +4,7 @@ mod append;
 mod canonical;
 mod expressions;
 mod growth;
+mod looking;
 mod policy;
 mod problems;
 mod resume;
@@ -43,5 +44,6 @@ pub(crate) const ALL: &[Bench] = &[
     Bench { name: "variables", run: variables::run },
     Bench { name: "value-memory", run: value_memory::run },
     Bench { name: "solve", run: solve::run },
+    Bench { name: "looking", run: looking::run },
     Bench { name: "start", run: start::run },
 ];

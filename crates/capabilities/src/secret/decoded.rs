@@ -28,12 +28,18 @@ enum Kind {
     Base64(usize),
     /// Runs of hexadecimal digits, of which so many at the start belong to something else.
     Hexadecimal(usize),
+    /// Runs of base32, of which so many characters at the start belong to something else.
+    Base32(usize),
+    /// Lists of bytes as decimal numbers.
+    Decimal,
 }
 
-const KINDS: [Kind; 11] = [
+const KINDS: [Kind; 13] = [
     Kind::Escapes(percent),
     Kind::Escapes(form),
-    Kind::Escapes(json),
+    Kind::Escapes(backslash),
+    Kind::Escapes(entity),
+    Kind::Escapes(quoted_printable),
     Kind::Blanks,
     Kind::Zeros,
     Kind::Base64(0),
@@ -42,6 +48,19 @@ const KINDS: [Kind; 11] = [
     Kind::Base64(3),
     Kind::Hexadecimal(0),
     Kind::Hexadecimal(1),
+];
+
+/// The kinds that are rare and costly, so that nothing is looked for inside them and they are not looked for inside others.
+const OUTER_KINDS: [Kind; 9] = [
+    Kind::Decimal,
+    Kind::Base32(0),
+    Kind::Base32(1),
+    Kind::Base32(2),
+    Kind::Base32(3),
+    Kind::Base32(4),
+    Kind::Base32(5),
+    Kind::Base32(6),
+    Kind::Base32(7),
 ];
 
 /// The byte or bytes at the start of a text with an escape undone, and the length of their spelling. `None` when the
@@ -58,6 +77,9 @@ impl Decoded {
         let places = (0..text.len()).map(|at| place(at, at + 1)).collect();
         let whole = Self { bytes: text.as_bytes().to_vec(), places };
         each(&whole);
+        for kind in OUTER_KINDS {
+            whole.undo(kind).iter().for_each(&mut *each);
+        }
         whole.each_inside(&KINDS, DEPTH_MAX, each);
     }
 
@@ -72,6 +94,7 @@ impl Decoded {
                 let follows = |next: &Kind| match next {
                     Kind::Base64(_) | Kind::Hexadecimal(_) => !is_between,
                     Kind::Blanks => !is_run,
+                    Kind::Base32(_) | Kind::Decimal => false,
                     Kind::Zeros | Kind::Escapes(_) => true,
                 };
                 let next: Vec<Kind> = KINDS.into_iter().filter(follows).collect();
@@ -98,7 +121,13 @@ impl Decoded {
             Kind::Escapes(unescape) => self.unescape(unescape),
             Kind::Blanks => self.unescape(line_break),
             Kind::Zeros => self.unescape(zero),
-            Kind::Base64(skip) => self.runs(skip, Self::base64_run),
+            Kind::Base64(skip) => {
+                self.runs(skip, |text, at, skip, decoded| text.packed_run::<6>(at, skip, sextet, decoded))
+            }
+            Kind::Base32(skip) => {
+                self.runs(skip, |text, at, skip, decoded| text.packed_run::<5>(at, skip, quintet, decoded))
+            }
+            Kind::Decimal => self.runs(0, |text, at, _, decoded| text.decimal_run(at, decoded)),
             Kind::Hexadecimal(skip) => self.runs(skip, Self::hexadecimal_run),
         }
     }
@@ -146,12 +175,18 @@ impl Decoded {
         (!decoded.bytes.is_empty()).then_some(decoded)
     }
 
-    /// Decodes a run of base64, in either alphabet, with blanks, line breaks and zeros in it.
-    fn base64_run(&self, start: usize, skip: usize, decoded: &mut Self) -> usize {
+    /// Decodes a run of characters that stand for `BITS` bits each, with blanks, line breaks and zeros in it.
+    fn packed_run<const BITS: u32>(
+        &self,
+        start: usize,
+        skip: usize,
+        bits_of: fn(u8) -> Option<u8>,
+        decoded: &mut Self,
+    ) -> usize {
         let (mut bits, mut count, mut characters, mut first) = (0_u32, 0, 0, start);
         let mut at = start;
         while let Some(byte) = self.bytes.get(at) {
-            let value = match sextet(*byte) {
+            let value = match bits_of(*byte) {
                 Some(value) => value,
                 None if characters > 0 && (byte.is_ascii_whitespace() || *byte == 0) => {
                     at += 1;
@@ -164,7 +199,7 @@ impl Decoded {
                 if count == 0 {
                     first = at;
                 }
-                (bits, count) = (bits << 6 | u32::from(value), count + 6);
+                (bits, count) = (bits << BITS | u32::from(value), count + BITS);
                 if count >= 8 {
                     count -= 8;
                     let byte = u8::try_from(bits >> count & 0xff).unwrap_or_default();
@@ -176,6 +211,29 @@ impl Decoded {
             at += 1;
         }
         at
+    }
+
+    /// Decodes a run of decimal numbers of bytes, with anything between them that lists put there.
+    fn decimal_run(&self, start: usize, decoded: &mut Self) -> usize {
+        let mut at = start;
+        loop {
+            let rest = self.bytes.get(at..).unwrap_or_default();
+            let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let number = rest.get(..digits).and_then(|digits| str::from_utf8(digits).ok());
+            match number.and_then(|number| number.parse::<u8>().ok()) {
+                Some(byte) => {
+                    decoded.push(byte, &self.original(&(at..at + digits)));
+                    at += digits;
+                }
+                None if digits == 0
+                    && at > start
+                    && rest.first().is_some_and(|byte| is_between_digits(*byte)) =>
+                {
+                    at += 1;
+                }
+                None => return at + digits,
+            }
+        }
     }
 
     /// Decodes a run of hexadecimal digits, in either case, with `:`, blanks, `\x`, `0x` and the like between the bytes.
@@ -222,6 +280,16 @@ fn sextet(byte: u8) -> Option<u8> {
     })
 }
 
+/// Returns the five bits that a character of base32 stands for, in either case.
+fn quintet(byte: u8) -> Option<u8> {
+    Some(match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a',
+        b'2'..=b'7' => byte - b'2' + 26,
+        _ => return None,
+    })
+}
+
 fn nibble(byte: u8) -> Option<u8> {
     char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
@@ -245,20 +313,71 @@ fn form(text: &[u8]) -> Unescaped {
     }
 }
 
-/// Undoes the escapes of JSON, also in a text that was escaped twice.
-fn json(text: &[u8]) -> Unescaped {
+/// Undoes backslashes: the escapes of JSON, also in a text that was escaped twice, octal digits, and those that shells put
+/// before signs.
+fn backslash(text: &[u8]) -> Unescaped {
     let [b'\\', kind, rest @ ..] = text else { return None };
     let plain = match kind {
-        b'"' | b'\\' | b'/' => *kind,
         b'b' => 8,
         b'f' => 12,
         b'n' => b'\n',
         b'r' => b'\r',
         b't' => b'\t',
-        b'u' => return unicode(rest),
+        b'u' => return braced(rest).or_else(|| unicode(rest)),
+        b'0'..=b'3' => return octal(text),
+        sign if sign.is_ascii_punctuation() || *sign == b' ' => *sign,
         _ => return None,
     };
     Some((([plain, 0, 0, 0], 1), 2))
+}
+
+/// Undoes a backslash and three octal digits.
+fn octal(text: &[u8]) -> Unescaped {
+    let digits = str::from_utf8(text.get(1..4)?).ok()?;
+    Some((([u8::from_str_radix(digits, 8).ok()?, 0, 0, 0], 1), 4))
+}
+
+/// Undoes the digits in braces after `\u`.
+fn braced(rest: &[u8]) -> Unescaped {
+    let digits = rest.strip_prefix(b"{")?;
+    let digits = digits.get(..digits.iter().take(9).position(|byte| *byte == b'}')?)?;
+    let (plain, length) = (character(digits, 16)?, digits.len());
+    Some((plain, length + 4))
+}
+
+/// Undoes the entities of HTML: numbers in either form, and the signs that must be written so.
+fn entity(text: &[u8]) -> Unescaped {
+    let inner = text.strip_prefix(b"&")?;
+    let inner = inner.get(..inner.iter().take(10).position(|byte| *byte == b';')?)?;
+    let plain = match inner {
+        [b'#', b'x' | b'X', digits @ ..] => character(digits, 16)?,
+        [b'#', digits @ ..] => character(digits, 10)?,
+        b"amp" => ([b'&', 0, 0, 0], 1),
+        b"lt" => ([b'<', 0, 0, 0], 1),
+        b"gt" => ([b'>', 0, 0, 0], 1),
+        b"quot" => ([b'"', 0, 0, 0], 1),
+        b"apos" => ([b'\'', 0, 0, 0], 1),
+        _ => return None,
+    };
+    Some((plain, inner.len() + 2))
+}
+
+/// Undoes `=2F`, and `=` at the end of a line, as mails have them.
+fn quoted_printable(text: &[u8]) -> Unescaped {
+    match text {
+        [b'=', b'\r', b'\n', ..] => Some((([0; 4], 0), 3)),
+        [b'=', b'\n', ..] => Some((([0; 4], 0), 2)),
+        [b'=', high, low, ..] => Some((([nibble(*high)? << 4 | nibble(*low)?, 0, 0, 0], 1), 3)),
+        _ => None,
+    }
+}
+
+/// Returns the bytes of the character with this number.
+fn character(digits: &[u8], radix: u32) -> Option<Plain> {
+    let number = u32::from_str_radix(str::from_utf8(digits).ok()?, radix).ok()?;
+    let mut plain = [0; 4];
+    let count = char::from_u32(number)?.encode_utf8(&mut plain).len();
+    Some((plain, count))
 }
 
 /// Undoes the four digits after `\u`, and a second escape where two make one character.

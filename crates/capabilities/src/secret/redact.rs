@@ -23,8 +23,9 @@ const CUT_NEEDLE_BYTES_MAX: usize = 512;
 const LINE_BYTES_MIN: usize = 16;
 
 /// Replaces secrets in texts, also in base64 (with line breaks too), hexadecimal (with anything between the bytes),
-/// percent-encoded, escaped as JSON, in UTF-16, up to three of these inside each other, line by line, without the blanks
-/// at their ends, and where a text begins or ends inside a secret.
+/// percent-encoded, escaped by backslashes, as entities of HTML, as quoted-printable, in UTF-16, up to three of these inside
+/// each other, in base32, as a list of decimal bytes, line by line, without the blanks at their ends, and where a text begins or
+/// ends inside a secret.
 #[derive(Clone, Default)]
 pub struct Redactor(Option<Arc<Needles>>);
 
@@ -70,6 +71,10 @@ impl Redactor {
             Value::Null | Value::Bool(_) => value.clone(),
             Value::String(text) => self.changed(text).map_or_else(|| value.clone(), Value::from),
             Value::Int(_) | Value::Float(_) => {
+                self.changed(&value.to_string()).map_or_else(|| value.clone(), Value::from)
+            }
+            // A list of bytes, as some programs write a text.
+            Value::Array(items) if items.iter().all(|item| matches!(item, Value::Int(_))) => {
                 self.changed(&value.to_string()).map_or_else(|| value.clone(), Value::from)
             }
             Value::Array(items) => items.iter().map(|item| self.value(item)).collect(),

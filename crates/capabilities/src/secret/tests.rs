@@ -54,6 +54,16 @@ fn encodings_of_a_secret_are_taken_out_too() {
     }
 }
 
+/// Encodes bytes in base32 without padding.
+fn base32(bytes: &[u8]) -> String {
+    let bits: String = bytes.iter().map(|byte| format!("{byte:08b}")).collect();
+    let letter = |chunk: &[u8]| {
+        let digits = format!("{:0<5}", str::from_utf8(chunk).unwrap());
+        char::from(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"[usize::from_str_radix(&digits, 2).unwrap()])
+    };
+    bits.as_bytes().chunks(5).map(letter).collect()
+}
+
 #[test]
 fn every_spelling_that_decodes_to_a_secret_is_taken_out() {
     let secret = "p/w +d!'()*~é\"x\\y";
@@ -88,6 +98,37 @@ fn every_spelling_that_decodes_to_a_secret_is_taken_out() {
         let clean = vault.redactor().text(&format!("<{spelling}>"));
         assert!(clean.starts_with("<[secret ") && clean.len() < 30, "{spelling}: {clean}");
     }
+    // Spellings that other programs use: entities, octal and braced escapes, mails, shells, lists of bytes.
+    let each = |spell: &dyn Fn(u8) -> String| secret.bytes().map(spell).collect::<Vec<_>>();
+    let letters =
+        |spell: &dyn Fn(u32) -> String| secret.chars().map(|letter| spell(letter.into())).collect::<String>();
+    let others = [
+        letters(&|letter| format!("&#{letter};")),
+        letters(&|letter| format!("&#x{letter:X};")),
+        letters(&|letter| format!("\\u{{{letter:x}}}")),
+        secret.replace('"', "&quot;").replace('\'', "&apos;"),
+        each(&|byte| format!("\\{byte:03o}")).concat(),
+        each(&|byte| format!("={byte:02X}")).concat().replace("=64", "=\r\n=64"),
+        each(&|byte| byte.to_string()).join(", "),
+        each(&|byte| byte.to_string()).join(" "),
+        r#"p\/w\ \+d\!\'\(\)\*\~é\"x\\y"#.to_owned(),
+    ];
+    for spelling in others {
+        let clean = vault.redactor().text(&format!("<{spelling}>"));
+        assert!(clean.starts_with("<[secret ") && clean.len() < 30, "{spelling}: {clean}");
+    }
+    for before in 0..8 {
+        let encoded = base32(format!("{}{secret}zz", "u".repeat(before)).as_bytes());
+        let lines: Vec<&str> =
+            encoded.as_bytes().chunks(8).map(|line| str::from_utf8(line).unwrap()).collect();
+        for spelling in [encoded.clone(), encoded.to_lowercase(), lines.join("\n")] {
+            assert!(vault.redactor().text(&spelling).contains("[secret S]"), "{before}: {spelling}");
+        }
+    }
+    let bytes: Value = secret.bytes().map(|byte| Value::from(u64::from(byte))).collect();
+    assert_eq!(vault.redactor().value(&bytes), Value::from("[[secret S]]"));
+    let plain = value("[1, 2, 3, 400, -5]");
+    assert_eq!(vault.redactor().value(&plain), plain);
     // What follows a secret stays.
     assert_eq!(vault.redactor().text("say padded-secret  next"), "say [secret PADDED]  next");
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use hence_canon::{Digest, Float, Object, Value};
 
 use super::invoke::TaskResult;
-use super::{MadeCall, StepOutcome};
+use super::{MadeCall, RunRequest, StepOutcome};
 use crate::capability::Registry;
 use crate::failure::Failure;
-use crate::skill::{Flow, Step, Uses};
-use crate::state::{Names, RunStatus};
+use crate::skill::{Flow, Skill, Step, Uses};
+use crate::state::{Memory, Names, RunStatus};
 
 /// Calls, waits and time. Everything that is not a function of the skill and the request comes through here.
 pub trait Capabilities: Registry {
@@ -56,6 +56,11 @@ pub trait Capabilities: Registry {
 
     /// Says that a step of a nested run has an outcome.
     fn nested_step_ended(&mut self, _path: &Arc<str>, _step: &Arc<str>) {}
+
+    /// Returns the rules that the variables of a nested run obey; `None` when its skill declares none.
+    fn nested_variables(&mut self, _skill: &Skill, _request: &RunRequest) -> Option<Box<dyn VariableRules>> {
+        None
+    }
 
     /// Receives a nested run that has ended and returns a reference to it, for the outcome of its step.
     fn nested_run_ended(&mut self, _run: &NestedRun) -> Option<Value> {
@@ -327,6 +332,20 @@ pub struct NestedRun {
     pub inputs: Object,
     /// The settled outcomes of its steps.
     pub outcomes: Vec<StepOutcome>,
+}
+
+/// The rules that the variables of a run obey, step after step.
+pub trait VariableRules {
+    /// Judges the writes of the step that is due, and returns the variables whose time is over.
+    ///
+    /// # Errors
+    /// [`Failure`] with the rule that a write breaks. The step has then failed and written nothing.
+    fn judge(
+        &mut self,
+        step: &Step,
+        outcome: &StepOutcome,
+        memory: &Memory,
+    ) -> Result<Vec<Arc<str>>, Failure>;
 }
 
 /// Returns the id of a run that a step of another run starts: another one for every step, iteration, item and attempt.

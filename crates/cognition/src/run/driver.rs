@@ -5,11 +5,15 @@ use std::sync::Arc;
 
 use hence_canon::{Float, Object, Value};
 
+use super::shared::SharedValues;
 use crate::capability::TrustLevel;
 use crate::failure::{ErrorClass, Failure};
 use crate::mapping::{MergeStrategy, Target, set};
 use crate::run::progress::{begin_state, ended};
-use crate::run::{Capabilities, MadeCall, Prepared, Progress, RunFailure, StepOutcome, Waiting, execute};
+use crate::run::{
+    Capabilities, FoldError, MadeCall, Prepared, Progress, RunFailure, StepOutcome, VariableRules, Waiting,
+    execute,
+};
 use crate::schedule::FailureMode;
 use crate::skill::{Skill, Step};
 use crate::state::{ExecutionState, Frame, Memory, Names};
@@ -34,8 +38,9 @@ pub struct RunRequest {
     pub parent_run_id: Option<Arc<str>>,
     /// The changes that a fork makes.
     pub intervention: Option<Intervention>,
-    /// The values of shared variables when the run began, by name. They are in `vars` from the start.
-    pub shared: Object,
+    /// The values of shared variables when the outermost run began. Those that the skill declares are in `vars` from the
+    /// start; the others are for the skills it nests.
+    pub shared: SharedValues,
 }
 
 /// The report of a run that ended or waits. The state is present in either case.
@@ -87,8 +92,10 @@ pub(super) fn run_in(
         path,
         trace_id: request.trace_id.clone(),
         idempotency_root: request.idempotency_root.clone(),
+        shared: request.shared.clone(),
         made: Vec::new(),
     };
+    let mut rules = context.capabilities.nested_variables(skill, request);
     while let Some(step) = progress.start() {
         let path = context.path.clone();
         context.capabilities.nested_step_begins(&path, &step.id);
@@ -98,11 +105,30 @@ pub(super) fn run_in(
         };
         context.capabilities.nested_step_ended(&path, &step.id);
         // With one worker the step that was started is the step that is due.
-        if progress.settle(outcome).is_err() {
+        if settle_by_rules(&mut progress, step, outcome, rules.as_deref_mut()).is_err() {
             break;
         }
     }
     (progress.end(), context.made)
+}
+
+/// Settles the outcome of a step. One whose writes break a rule of the variables has failed.
+fn settle_by_rules(
+    progress: &mut Progress<'_>,
+    step: &Step,
+    outcome: StepOutcome,
+    rules: Option<&mut (dyn VariableRules + 'static)>,
+) -> Result<(), FoldError> {
+    let Some(rules) = rules else { return progress.settle(outcome).map(|_| ()) };
+    let mut proposed = progress.propose(outcome)?;
+    let gone = rules.judge(step, &proposed.outcome, &proposed.memory).or_else(|failure| {
+        proposed = progress.refuse(proposed.clone(), failure);
+        // A failed step writes nothing, and time passes all the same.
+        rules.judge(step, &proposed.outcome, &proposed.memory)
+    });
+    progress.accept(proposed);
+    gone.unwrap_or_default().iter().for_each(|name| progress.forget(name));
+    Ok(())
 }
 
 /// The surroundings of a step: its place in a tree of runs, and the options.
@@ -123,6 +149,8 @@ pub struct Context<'a> {
     pub trace_id: Option<Arc<str>>,
     /// The run whose idempotency keys are used, where it is not the run of the trace.
     pub idempotency_root: Option<Arc<str>>,
+    /// The values of shared variables, for the skills that a step nests.
+    pub shared: SharedValues,
     /// The calls that are not pure, of every step of a nested run so far.
     pub made: Vec<MadeCall>,
 }

@@ -283,7 +283,8 @@ fn concat(outputs: &[(Arc<str>, Object)]) -> Object {
 }
 
 impl Caller<'_, '_> {
-    /// Runs a skill below this one. It shares nothing with this run but options, trace and lineage.
+    /// Runs a skill below this one. It shares nothing with this run but options, trace, lineage and what the
+    /// outermost run read from shared scopes.
     pub(super) fn nested(&mut self, id: &Arc<str>, input: &Value, attempt: u64) -> Result<CallOutput, Stop> {
         self.may_nest(id)?;
         let Some(skill) = self.context.capabilities.skill(id) else {
@@ -303,7 +304,7 @@ impl Caller<'_, '_> {
             run_id: run_id.clone(),
             parent_run_id: self.context.run_id.clone(),
             intervention: None,
-            shared: Object::new(),
+            shared: self.context.shared.clone(),
         };
         let CallPlace { path, iteration, item, .. } = &self.place;
         let (step, skill_id) = (key_part(&self.step.id), key_part(id));

@@ -173,6 +173,7 @@ impl<'a, 'c> Caller<'a, 'c> {
         let (skill_id, lineage) = (self.context.skill_id.clone(), self.context.lineage.clone());
         let (run_id, trace_id) = (self.context.run_id.clone(), self.context.trace_id.clone());
         let idempotency_root = self.context.idempotency_root.clone();
+        let shared = self.context.shared.clone();
         let place = CallPlace { item, ..self.place.clone() };
         Box::new(move |capabilities| {
             let path = place.path.clone();
@@ -185,6 +186,7 @@ impl<'a, 'c> Caller<'a, 'c> {
                 path,
                 trace_id,
                 idempotency_root,
+                shared,
                 made: Vec::new(),
             };
             let mut caller =

@@ -20,11 +20,12 @@ mod outcome;
 mod prepared;
 mod preview;
 mod progress;
+mod shared;
 mod step;
 
 pub use capabilities::{
     Call, CallError, CallPlace, CallPurpose, Capabilities, EXCHANGE_KEY, Effect, Invocation, NestedCall,
-    NestedReply, NestedRun, PlannedCall, Reply, Task, Waiting, call_position, one_by_one,
+    NestedReply, NestedRun, PlannedCall, Reply, Task, VariableRules, Waiting, call_position, one_by_one,
 };
 pub use driver::{
     Context, Intervention, InvalidIntervention, RunOptions, RunReport, RunRequest, SKILL_DEPTH_DEFAULT,
@@ -40,6 +41,7 @@ pub use preview::{
     CallMade, CallStage, PossibleCall, calls_made, is_proposed, item_count, one_call, possible_calls,
 };
 pub use progress::{Progress, RunFailure};
+pub use shared::{SharedValue, SharedValues};
 pub use step::{EXCHANGES_KEY, NESTED_RUNS_KEY, blank, execute};
 
 #[cfg(test)]

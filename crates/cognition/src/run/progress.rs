@@ -291,10 +291,10 @@ pub(super) fn begin_state(skill: &Skill, request: &RunRequest) -> ExecutionState
     state.skill_version = Some(skill.version.clone());
     state.parent_run_id = request.parent_run_id.clone();
     state.trace_id = request.trace_id.clone();
-    for (name, value) in request.shared.iter() {
+    for shared in request.shared.of_skill(skill) {
         // A name that is no target is refused when the variables of the run begin.
-        if let Ok(target) = Target::parse(&format!("vars.{name}")) {
-            let _ = set(&mut state.memory, &target, value.clone(), MergeStrategy::Replace);
+        if let Ok(target) = Target::parse(&format!("vars.{}", shared.name)) {
+            let _ = set(&mut state.memory, &target, shared.value.clone(), MergeStrategy::Replace);
         }
     }
     state.status = RunStatus::Running;

@@ -116,6 +116,11 @@ impl Skill {
         scoped.filter(|(_, scope)| super::variable::SHARED_SCOPES.contains(&&***scope))
     }
 
+    /// Returns the shared scope in which its steps declare a variable; the first one, if there are several.
+    pub fn shared_scope(&self, name: &str) -> Option<&Arc<str>> {
+        self.shared_variables().find(|(declared, _)| &***declared == name).map(|(_, scope)| scope)
+    }
+
     /// Returns the place of a step in the document.
     pub(crate) fn step_pointer(index: usize) -> JsonPointer {
         JsonPointer::root().child("steps").child(index)

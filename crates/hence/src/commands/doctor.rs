@@ -13,6 +13,7 @@ use crate::progress::Progress;
 use crate::run_view::{RunRowView, status_of};
 use crate::skills;
 use crate::solve::system_name;
+use crate::standing_view::{StandingView, WRONG_VIEW};
 use crate::target::Journal;
 
 /// The result of a check or a repair of the store.
@@ -113,6 +114,10 @@ fn examine(
             report.findings.push(placed(message));
         }
     }
+    for finding in wrong_tombstones(store)? {
+        gravity = Gravity::Damage;
+        report.findings.push(placed(finding));
+    }
     for (run, differs) in wrong_snapshots(store, &runs) {
         let removed = is_repair
             && store
@@ -125,6 +130,17 @@ fn examine(
             report.findings.push(placed(format!("run {run}: {differs}")));
         }
     }
+    for summary in runs.iter().filter(|summary| store.has_wrong_view::<StandingView>(summary)) {
+        let run = &summary.run;
+        if is_repair && store.remove_view(run).is_ok() {
+            report
+                .done
+                .push(placed(format!("run {run}: removed its cached view, which the journal replaces")));
+        } else {
+            gravity = gravity.max(Gravity::Repairable);
+            report.findings.push(placed(format!("run {run}: {WRONG_VIEW}")));
+        }
+    }
     // A rebuild has just replaced the index.
     let shown = if is_repair { Vec::new() } else { store.wrong_views::<RunRowView>()? };
     for run in shown {
@@ -132,6 +148,19 @@ fn examine(
         report.findings.push(placed(format!("index: what it shows of run {run} is not what its files say")));
     }
     Ok(gravity)
+}
+
+/// Lists the tombstones that are not those of the runs they are named after.
+fn wrong_tombstones(store: &FileStore) -> Result<Vec<String>, CliError> {
+    let mut found = Vec::new();
+    for run in store.tombstones()? {
+        // One that cannot be read is already a finding.
+        let Ok(Some(stone)) = store.tombstone(&run) else { continue };
+        if !super::remove::is_tombstone_of(&stone, &run) {
+            found.push(format!("removed/{run}: it is not the tombstone of a run of that name"));
+        }
+    }
+    Ok(found)
 }
 
 /// Lists the runs whose snapshot is not what their journal says.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hence_engine::{Mark, Program, Run, RunError, Sink};
 use hence_journal::{RecordIndex, read_tail};
 use hence_skills::{RecordKind, effective_records};
-use hence_state::StepResult;
+use hence_state::{Status, StepResult};
 use hence_store::{Condition, FileStore, RunId, Store, StoreError};
 
 use super::show::find_record;
@@ -13,6 +13,7 @@ use crate::address::Address;
 use crate::args::position::{CheckpointArgs, RollbackArgs, VariablesArgs};
 use crate::kind::{self, Purpose};
 use crate::prelude::*;
+use crate::run_view::status_of;
 use crate::sink::{StoreBlobs, StoreSink};
 use crate::skills::{ActingCalls, Again};
 use crate::target::{Journal, find_run};
@@ -178,7 +179,11 @@ fn mark_run<P: Program>(
         crate::skills::roll_back(&store, &id, &mut *writer)?;
     }
     let (mut sink, times) = StoreSink::measured(&store, writer);
-    let (status, record) = append_mark(&store, &id, program()?, mark, &mut sink)?;
+    let (mut status, record) = append_mark(&store, &id, program()?, mark, &mut sink)?;
+    if status == Status::Completed.to_string() {
+        // Parts of it may have failed, which the state does not say.
+        status_of(&store, &store.summary(&id)?).clone_into(&mut status);
+    }
     times.finish();
     context.print(&PositionReport {
         run: id.as_str().to_owned(),

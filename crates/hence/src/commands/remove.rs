@@ -8,7 +8,7 @@ use hence_store::{FileStore, Finding, Lease, RunId, Store};
 
 use super::runs::{self, RunFacts};
 use crate::args::remove::{GcArgs, RmArgs};
-use crate::bundle::referenced_blobs;
+use crate::bundle::{is_local, referenced_blobs};
 use crate::clock;
 use crate::prelude::*;
 use crate::sink::StoreBlobs;
@@ -256,6 +256,13 @@ fn unreachable_blobs(
     Ok((found, bytes))
 }
 
+/// Returns whether bytes are the tombstone of a run.
+pub(super) fn is_tombstone_of(stone: &[u8], run: &RunId) -> bool {
+    let Ok(stone) = hence_canon::parse(stone) else { return false };
+    let is = |key: &str, text: &str| stone.get(key).and_then(Value::as_str) == Some(text);
+    is("format", FORMAT) && is("run", run.as_str())
+}
+
 /// Returns the tombstone of a run: its head, the hash of each record, and the digests of its documents. A head that
 /// somebody stored elsewhere, and the records that other runs share with it, can still be compared with these.
 fn tombstone(store: &FileStore, run: &RunId, fact: &RunFacts, reason: &str) -> Result<Vec<u8>, CliError> {
@@ -276,7 +283,7 @@ fn tombstone(store: &FileStore, run: &RunId, fact: &RunFacts, reason: &str) -> R
     }
     stone = stone.with("hashes", hashes(&journal)).with("journal", described(&journal));
     let mut documents = Object::new();
-    for name in store.attachments(run)? {
+    for name in store.attachments(run)?.into_iter().filter(|name| !is_local(name)) {
         documents = documents.with(name.as_str(), described(&store.attachment(run, &name)?));
     }
     stone = stone.with("documents", documents);

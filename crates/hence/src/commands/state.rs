@@ -7,6 +7,7 @@ use std::sync::Arc;
 use hence_canon::{Canonical, JsonPointer, Object, Value};
 use hence_cognition::checkpoint;
 use hence_engine::{Blobs, Engine, RunKind};
+use hence_store::Store as _;
 
 use super::show::find_record;
 use crate::address::{self, Address};
@@ -15,6 +16,8 @@ use crate::interactive::stored_run;
 use crate::kind::with_blobs;
 use crate::measured::RunTimes;
 use crate::prelude::*;
+use crate::run_view::is_long;
+use crate::standing_view::StandingView;
 use crate::target::{self, Journal};
 
 /// A state, or part of it. Its JSON form is the value itself.
@@ -33,7 +36,7 @@ pub(super) fn run(context: &Context, args: &StateArgs) -> Result<Exit, CliError>
     let address = Address::find(context, &args.run)?;
     let at = address.at_or(args.at.as_deref())?.map(str::to_owned);
     let args = &StateArgs { run: address.run.as_str().into(), at, ..args.clone() };
-    if let Some(exit) = part_of_variables(context, args, &pointer)? {
+    if let Some(exit) = part_outside_artifacts(context, args, &pointer)? {
         return Ok(exit);
     }
     let journal = Journal::of_run(context, &args.run)?;
@@ -57,8 +60,9 @@ pub(super) fn run(context: &Context, args: &StateArgs) -> Result<Exit, CliError>
     print_part(context, &journal, &value, &pointer)
 }
 
-/// Prints a part of the present state of a run of variables that is not one of its many outputs. They are not read then.
-fn part_of_variables(
+/// Prints a part of the present state that is not one of its outputs, of a run of variables or of a long one. Its outputs,
+/// which may be many, are not read then.
+fn part_outside_artifacts(
     context: &Context,
     args: &StateArgs,
     pointer: &JsonPointer,
@@ -71,7 +75,12 @@ fn part_of_variables(
     let id = target::find_run(&store, &args.run)?;
     let journal = Journal::start_of_run(&store, &id)?;
     if journal.kind != RunKind::Variables {
-        return Ok(None);
+        let summary = store.summary(&id)?;
+        let state = match is_long(&summary) {
+            true => store.view_of::<StandingView>(&summary).state,
+            false => None,
+        };
+        return state.map(|state| print_part(context, &journal, &state, pointer)).transpose();
     }
     let (run, _) = stored_run::load(&store, &id, journal.required_problem()?)?;
     let state = run.state().canonical();

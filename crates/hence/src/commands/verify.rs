@@ -18,6 +18,7 @@ use crate::prelude::*;
 use crate::progress::Progress;
 use crate::sink::StoreBlobs;
 use crate::skills::{self, LinkRow, linked_runs};
+use crate::standing_view::{StandingView, WRONG_VIEW};
 use crate::target::{self, Journal, other_name};
 use crate::{guard, input};
 
@@ -72,12 +73,13 @@ fn verify_all(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
                 reviews.misplaced_in(&summary.run)?.iter().map(ToString::to_string).collect();
             if !findings.is_empty() {
                 let verdict = "a file next to it is not what it should be".to_owned();
-                all.broken.push(BrokenRun { run: format!("{REVIEWS}/{}", summary.run), verdict, findings });
+                let run = format!("{REVIEWS}/{}", summary.run);
+                all.broken.push(BrokenRun { run, verdict, findings, is_run: true });
             }
         }
         for (run, finding) in broken_reviews(&reviews)? {
             let (run, verdict) = (format!("{REVIEWS}/{run}"), "the review does not hold".to_owned());
-            all.broken.push(BrokenRun { run, verdict, findings: vec![finding] });
+            all.broken.push(BrokenRun { run, verdict, findings: vec![finding], is_run: true });
         }
         note_misplaced(&reviews, &mut all)?;
     }
@@ -110,11 +112,13 @@ fn verify_store(
                 if !shown.holds {
                     let (verdict, mut findings) = (shown.verdict(), shown.findings());
                     findings.extend(shown.snapshot);
-                    all.broken.push(BrokenRun { run, verdict, findings });
+                    all.broken.push(BrokenRun { run, verdict, findings, is_run: true });
                 }
             }
             // One run that cannot be read must not hide the others.
-            Err(error) => all.broken.push(BrokenRun { run, verdict: error.message, findings: Vec::new() }),
+            Err(error) => {
+                all.broken.push(BrokenRun { run, verdict: error.message, findings: Vec::new(), is_run: true })
+            }
         }
         progress.step();
     }
@@ -126,7 +130,7 @@ fn note_misplaced(store: &FileStore, all: &mut VerifyAllReport) -> Result<(), Cl
     for finding in store.misplaced()? {
         let verdict = "the store does not hold".to_owned();
         let run = store.folder().display().to_string();
-        all.broken.push(BrokenRun { run, verdict, findings: vec![finding.to_string()] });
+        all.broken.push(BrokenRun { run, verdict, findings: vec![finding.to_string()], is_run: false });
     }
     Ok(())
 }
@@ -245,6 +249,11 @@ fn without_document(mut report: Report, found: &str) -> Report {
 
 /// Compares the snapshot from which commands read a stored run with its journal.
 fn check_snapshot(store: &FileStore, run: &RunId, journal: &Journal) -> Option<String> {
+    if let Ok(summary) = store.summary(run)
+        && store.has_wrong_view::<StandingView>(&summary)
+    {
+        return Some(WRONG_VIEW.to_owned());
+    }
     stored_run::check_snapshot(store, run, journal.parsed_problem().ok().flatten()?)
 }
 

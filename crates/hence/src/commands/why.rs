@@ -1,22 +1,21 @@
 //! `hence why`: the status of a run, the questions it waits for, since when, and the command that continues it.
 
-use hence_cognition::run::{MadeCall, describe_failures};
-use hence_cognition::state::StepStatus;
+use hence_cognition::run::MadeCall;
 use hence_engine::{BlockedAt, RunKind};
 use hence_journal::{Chained, Control, Record};
 use hence_skills::{CallHistory, CallName, CallStatus, recorded_outcome};
 use hence_state::{Outcome, StepResult};
-use hence_store::{Condition, FileStore, Lease, RunId, Store as _};
+use hence_store::{Condition, FileStore, Lease, RunId, RunSummary, Store as _};
 
 use crate::args::WhyArgs;
 use crate::journal_end::last_change;
-use crate::kind::{self, Purpose};
-use crate::measured::{NOT_MEASURED, RunTimes, WaitTimesRow};
+use crate::measured::{self, NOT_MEASURED, RunTimes, WaitTimesRow};
 use crate::prelude::*;
 use crate::run_view::status_of;
 use crate::sink::StoreBlobs;
 use crate::skills::{self, DecisionRow, ExecutedCall, WaitingRow};
 use crate::standing::{self, PARTIAL};
+use crate::standing_view::StandingView;
 use crate::target::{self, Journal};
 use crate::usage;
 
@@ -205,45 +204,52 @@ pub(crate) fn explain(context: &Context, store: &FileStore, id: &RunId) -> Resul
     if let Condition::Damaged(reason) = &summary.condition {
         return Ok(looked.damaged(reason.to_string()));
     }
-    // The last record of a run of variables says everything; the others may be many.
+    // The records between the first and the last may be many: what depends on them is cached.
     let journal = match Journal::start_of_run(store, id) {
-        Ok(journal) if journal.kind == RunKind::Variables => Ok(journal),
-        _ => Journal::of_run(context, id.as_str()),
-    };
-    let journal = match journal {
         Ok(journal) => journal,
         Err(error) => return Ok(looked.damaged(error.message)),
     };
     let last = last_change(store, &summary, Some(journal.profile()));
-    Ok(looked.look(&journal, last.as_ref(), status_of(store, &summary)))
+    let view = match journal.kind == RunKind::Variables {
+        true => of_variables(store, &summary, last.as_ref()),
+        false => store.view_of::<StandingView>(&summary),
+    };
+    Ok(looked.look(&journal, last.as_ref(), view))
+}
+
+/// Returns the view of a run of variables. Its last record says everything.
+fn of_variables(store: &FileStore, summary: &RunSummary, last: Option<&Chained>) -> StandingView {
+    let times = last.map(|last| (RunTimes::of_last(store, &summary.run, last), last.index.get()));
+    let since = times.as_ref().and_then(|(times, last)| times.row(*last));
+    StandingView {
+        status: status_of(store, summary),
+        since: since.map(|measured| measured.recorded_at().to_owned()),
+        asked: times.map(|(times, _)| times.open_waits()).unwrap_or_default(),
+        ..StandingView::default()
+    }
 }
 
 impl Looked<'_> {
-    fn look(mut self, journal: &Journal, last: Option<&Chained>, status: &'static str) -> WhyReport {
-        let times = match last.filter(|_| journal.kind == RunKind::Variables) {
-            Some(last) => RunTimes::of_last(self.store, self.id, last),
-            None => RunTimes::of(journal),
-        };
-        times.say(self.context, &journal.name);
-        let measured = last.and_then(|chained| times.row(chained.index.get()));
-        self.report.since = measured.map(|measured| measured.recorded_at().to_owned());
-        self.report.asked = times.open_waits();
+    fn look(mut self, journal: &Journal, last: Option<&Chained>, mut view: StandingView) -> WhyReport {
+        measured::say(self.context, &journal.name, &view.remarks);
+        self.report.since = view.since.take();
+        self.report.asked = std::mem::take(&mut view.asked);
         self.report.kind = if journal.has_problem() { journal.kind.as_str() } else { "unknown" };
-        if journal.has_problem() && journal.kind == RunKind::Skill {
-            let records = kind::whole_records(&journal.bytes);
-            self.report.decisions = DecisionRow::of_journal(records, &StoreBlobs(self.store));
-        }
+        self.report.decisions = std::mem::take(&mut view.decisions);
         if let Some(holder) = &self.report.held_by {
             let says = format!("{holder} writes it; it goes on there");
             let next = self.command(&["log"]);
             return self.stands("held", says, vec![next]);
         }
-        match status {
+        if let Some(damage) = view.damage {
+            return self.damaged(damage);
+        }
+        match view.status {
             "completed" => {
                 let next = self.command(&["verify"]);
                 self.stands("completed", "it has ended; nothing is left to do".to_owned(), vec![next])
             }
-            PARTIAL => self.partial(),
+            PARTIAL => self.partial(view),
             "failed" => self.failed(last, journal),
             "blocked" => self.blocked(last),
             "damaged" => self.damaged("its last record cannot be read".to_owned()),
@@ -259,10 +265,7 @@ impl Looked<'_> {
             }
             // A problem that cannot be read is reported by the commands that need it.
             _ if !journal.has_problem() => self.calling(last, None),
-            _ => match kind::open(journal, &[], Purpose::Read).and_then(|run| run.due_step(journal)) {
-                Ok(due) => self.calling(last, due),
-                Err(error) => self.damaged(error.message),
-            },
+            _ => self.calling(last, view.due),
         }
     }
 
@@ -402,17 +405,14 @@ impl Looked<'_> {
         self.stands("failed", format!("step {name} failed: {}", why.join("; ")), next)
     }
 
-    fn partial(mut self) -> WhyReport {
-        let outcomes = standing::failures(self.store, self.id);
-        self.report.failures = describe_failures(&outcomes);
-        let failed = outcomes.iter().find(|outcome| outcome.status == StepStatus::Failed);
-        let first =
-            failed.or(outcomes.first()).map(|outcome| outcome.step_id.to_string()).unwrap_or_default();
+    fn partial(mut self, view: StandingView) -> WhyReport {
+        self.report.failures = view.failures;
+        let first = view.first_failure.unwrap_or_default();
         let mut next = vec![hint::command(self.context, &["show", self.id.as_str(), &first])];
-        match (&self.report.retry, failed) {
+        match (&self.report.retry, view.has_failed_step) {
             (Some(retry), _) => next.insert(0, hint::command(self.context, &["why", retry])),
-            (None, Some(_)) => next.insert(0, self.command(&["retry"])),
-            (None, None) => {
+            (None, true) => next.insert(0, self.command(&["retry"])),
+            (None, false) => {
                 next.push(hint::command(self.context, &["fork", self.id.as_str(), "--from", &first]))
             }
         }

@@ -4,6 +4,7 @@
 //! it took them from, so that publishing again, after a process died in between, changes nothing.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hence_cognition::skill::Skill;
 use hence_journal::RecordIndex;
@@ -20,11 +21,11 @@ use crate::prelude::*;
 /// The last value of each variable that a record wrote to a scope; `None` for one it removed.
 type Writes = BTreeMap<(RecordIndex, Scope), BTreeMap<Name, Option<Variable>>>;
 
-/// Reads the variables that a skill declares in shared scopes, as they are now: those of the whole store, and those of a session
+/// Reads the variables that skills declare in shared scopes, as they are now: those of the whole store, and those of a session
 /// if one is given. The run pins them, so that a replay reads the same.
 pub(crate) fn read_shared(
     context: &Context,
-    skill: &Skill,
+    skills: &[Arc<Skill>],
     session: Option<&str>,
 ) -> Result<SharedInputs, CliError> {
     let mut shared = SharedInputs { session: session.map(Into::into), variables: Vec::new() };
@@ -34,14 +35,14 @@ pub(crate) fn read_shared(
     let scopes = FileStore::open_within(&context.folder, SCOPES)?;
     let files =
         StoreVariableFiles { store: &context.store()?, root: std::path::Path::new("."), shared_scopes: None };
-    for (name, scope) in skill.shared_variables() {
+    for (name, scope) in skills.iter().flat_map(|skill| skill.shared_variables()) {
         let id = match (&**scope, session) {
             ("global", _) => "global".to_owned(),
             ("session", Some(session)) => format!("session-{session}"),
             // A session of its own, and the tree of a new run, hold nothing yet.
             _ => continue,
         };
-        if shared.variables.iter().any(|known| known.name == *name) {
+        if shared.variables.iter().any(|known| known.name == *name && known.scope == *scope) {
             continue;
         }
         let Some(keeper) = read_scope(&scopes, &id)? else { continue };

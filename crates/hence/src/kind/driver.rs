@@ -22,6 +22,7 @@ use crate::prelude::*;
 use crate::sink::{StoreBlobs, StoreSink};
 use crate::skills::{self, WaitingRow, calls_name};
 use crate::standing::PARTIAL;
+use crate::standing_view;
 use crate::time_log::TimeLog;
 use crate::usage::UsageReport;
 
@@ -411,6 +412,7 @@ impl RunDriver<'_> {
         let driven = driven.map_err(|error| stopped(id, error))?;
         let (Driven::Finished(run) | Driven::Blocked(run, _) | Driven::Paused(run, _)) = &driven;
         kind.follow_up(self, run)?;
+        standing_view::refresh(store, id);
         match driven {
             Driven::Finished(run) => {
                 drop(log);

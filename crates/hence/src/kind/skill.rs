@@ -7,14 +7,14 @@ use std::time::Duration;
 use hence_canon::{Canonical, Value, parse};
 use hence_capabilities::Library;
 use hence_cognition::capability::TrustLevel;
-use hence_cognition::run::{Prepared, describe_failures};
+use hence_cognition::run::{Prepared, SKILL_DEPTH_MAX, describe_failures};
 use hence_cognition::schedule::FailureMode;
 use hence_engine::{Blobs, Driven, Evidence, Meter, Replay, ResumeError, Run, RunError, Sink, replay};
 use hence_journal::verify::{Level, Report};
 use hence_projection::Program;
 use hence_skills::{
     Driver, LinkedRuns, Links, NewSkillRun, Pinned, SharedInputs, SkillJournal, SkillProgram, SkillRun,
-    SkillVariables, reaches_out, recorded_usage,
+    SkillVariables, reaches_out, recorded_usage, with_nested,
 };
 use hence_state::{ProblemSpec, Profile, StepResult, Timestamp};
 use hence_store::{AttachmentName, FileStore, RunId, Store};
@@ -105,7 +105,10 @@ pub(crate) fn start(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<E
         // What a stored run read is used again: meanwhile others may have written to the scopes.
         let shared = match stored_shared(&store, &id).filter(|_| new_id.is_given()) {
             Some(stored) => stored,
-            None => read_shared(context, run.prepared.skill(), args.skill.session.as_deref())?,
+            None => {
+                let skills = with_nested(run.prepared.skill(), &run.library);
+                read_shared(context, &skills, args.skill.session.as_deref())?
+            }
         };
         let links = Links { shared, ..asked.links.clone() };
         let asked = NewSkillRun { id: id.as_str().to_owned(), created_at, links, ..asked.clone() };
@@ -219,6 +222,26 @@ impl StoredSkillRun {
             (!declared.is_empty()).then(|| (capabilities_name(), capabilities_attachment(declared)));
         capabilities.into_iter().chain(self.nested.attachment()).collect()
     }
+}
+
+/// Publishes what a nested run and the runs that it nests wrote to shared scopes. One that is not in the store, or did not
+/// come about here, has nothing to publish.
+fn publish_nested(context: &Context, store: &FileStore, run: &str, depth: u32) -> Result<(), CliError> {
+    let Ok(id) = RunId::new(run) else { return Ok(()) };
+    if depth > SKILL_DEPTH_MAX || !matches!(store.was_made_here(&id), Ok(true)) {
+        return Ok(());
+    }
+    let journal = Journal::of_stored(context.store()?, &id)?;
+    let Some(nested) = StoredSkillRun::open(&journal, &[])? else { return Ok(()) };
+    for child in skills::nested_runs(&journal.bytes, &StoreBlobs(store)) {
+        publish_nested(context, store, &child, depth + 1)?;
+    }
+    if nested.prepared.skill().shared_variables().next().is_none() {
+        return Ok(());
+    }
+    let variables = nested.variables(whole_records(&journal.bytes), &StoreBlobs(store));
+    let variables = variables.map_err(|error| CliError::resume(run, error))?;
+    publish_skill(context, store, run, &variables)
 }
 
 impl OpenRun for StoredSkillRun {
@@ -352,9 +375,19 @@ impl Drivable for StoredSkillRun {
 
     fn follow_up(&self, driver: &RunDriver<'_>, run: &Run<'_, SkillProgram<'_>>) -> Result<(), CliError> {
         // Only a run that was made in this store publishes: a record that came from elsewhere is data.
-        let is_own = driver.store.was_made_here(driver.id)?;
-        match run.program().variables().filter(|_| is_own) {
-            Some(variables) => publish_skill(driver.context, driver.store, driver.id.as_str(), variables),
+        if !driver.store.was_made_here(driver.id)? {
+            return Ok(());
+        }
+        let RunDriver { context, store, id, .. } = *driver;
+        let nested = with_nested(self.prepared.skill(), &self.library);
+        if nested.iter().skip(1).any(|skill| skill.shared_variables().next().is_some()) {
+            // The writes of a nested run were made before the step that nests it ended.
+            for child in skills::nested_runs(&store.journal_bytes(id)?, &StoreBlobs(store)) {
+                publish_nested(context, store, &child, 1)?;
+            }
+        }
+        match run.program().variables() {
+            Some(variables) => publish_skill(context, store, id.as_str(), variables),
             None => Ok(()),
         }
     }

@@ -1,6 +1,6 @@
 //! The approvals and rejections that a run has on record.
 
-use hence_canon::Value;
+use hence_canon::{Object, Value};
 use hence_cognition::approval::Stance;
 use hence_cognition::run::StepOutcome;
 use hence_engine::{Blobs, attempt};
@@ -70,6 +70,29 @@ impl DecisionRow {
             (None, _) => {}
         }
         rows
+    }
+
+    /// Returns the row as a value that [`of_value`](Self::of_value) reads.
+    pub(crate) fn to_value(&self) -> Value {
+        Object::from_iter([
+            ("answer", self.answer.0.clone()),
+            ("by", self.by.clone().into()),
+            ("decision", self.decision.into()),
+            ("step", self.step.clone().into()),
+        ])
+        .into()
+    }
+
+    /// Reads a row; `None` when it is not one.
+    pub(crate) fn of_value(value: &Value) -> Option<Self> {
+        let stances = [Stance::Approved, Stance::Rejected];
+        let decision = value.get("decision")?.as_str()?;
+        Some(Self {
+            step: value.get("step")?.as_str()?.to_owned(),
+            decision: stances.into_iter().filter_map(Stance::word).find(|word| *word == decision)?,
+            answer: Data(value.get("answer")?.clone()),
+            by: value.get("by")?.as_str().map(str::to_owned),
+        })
     }
 
     /// Returns the row of a text.

@@ -46,7 +46,7 @@ pub(crate) use executed::ExecutedCall;
 pub(crate) use fork::{FirstRecords, fork};
 pub(crate) use given::{frame, inputs, setting};
 pub(crate) use linked::{LinkRow, linked_runs, nested_runs};
-pub(crate) use nested::{NestedSkills, StoreChildren, nested_name};
+pub(crate) use nested::{NESTED, NestedSkills, StoreChildren, nested_name};
 pub(crate) use referenced_files::{Calls, FileFinding, ReferencedFiles};
 pub(crate) use retry::{
     RETRY, claim as claim_retry, claimed_retry, newest_retry, retry, retry_claim_defect, retry_of, root_of,

@@ -134,3 +134,39 @@ fn a_run_that_ended_is_followed_to_its_end() {
     let watched = world.ask(&["watch", "vendor-choice"]);
     assert!(String::from_utf8_lossy(&watched.stdout).starts_with(&listed), "{}", watched.stderr);
 }
+
+#[test]
+fn what_is_not_a_tombstone_of_its_run_is_named() {
+    let world = World::new();
+    for id in ["one", "two"] {
+        world.run_problem(&problem(id));
+        world.out(&format!("rm {id} --yes"));
+    }
+    world.out("doctor");
+    world.out("verify --all");
+    let (stone, path) = (world.read(".hence/removed/one"), world.path(".hence/removed/one"));
+    let other = world.read(".hence/removed/two");
+    for bytes in [b"".as_slice(), b"{}", b"\xff", &other] {
+        world.write(".hence/removed/one", bytes);
+        let found = world.ask(&["doctor"]);
+        assert_eq!(found.code, 1);
+        let said = String::from_utf8_lossy(&found.stdout).into_owned();
+        assert!(said.contains("removed/one: it is not the tombstone"), "{said}");
+    }
+    std::fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink(world.path("elsewhere"), &path).unwrap();
+    for command in [&["doctor"][..], &["verify", "--all"]] {
+        let found = world.ask(command);
+        let said = format!("{}{}", String::from_utf8_lossy(&found.stdout), found.stderr);
+        assert!(found.code == 1 && said.contains("removed/one"), "{command:?}: {said}");
+    }
+    // What is not a run is not counted among the runs.
+    world.run_problem(&problem("three"));
+    let said = world.ask(&["verify", "--all"]);
+    assert!(String::from_utf8_lossy(&said.stdout).starts_with("1 of 1 run holds"), "{:?}", said.stdout);
+    std::fs::remove_file(&path).unwrap();
+    std::fs::File::create(&path).unwrap().set_len(2 << 30).unwrap();
+    assert_eq!(world.ask(&["doctor"]).code, 1, "a file beyond every limit");
+    world.write(".hence/removed/one", &stone);
+    world.out("doctor");
+}

@@ -48,6 +48,7 @@ mod killed;
 mod linked;
 #[cfg(feature = "models")]
 mod llm;
+mod long_runs;
 #[cfg(feature = "models")]
 mod model;
 mod partial;

@@ -259,3 +259,84 @@ fn a_session_is_shared_by_the_runs_that_name_it_and_read_only_variables_stay() {
     assert_eq!(read["outputs"]["text"].as_str().map(str::len), Some(30_001));
     world.out("verify large");
 }
+
+/// A skill that reads and writes shared variables, and one that nests it. Only the nested one declares them.
+fn nested_reading(world: &World) {
+    world.write(
+        "inner.yaml",
+        "{id: inner, version: 1.0.0, name: Inner, description: reads, inputs: {}, outputs: {text: {type: string}},
+ steps: [
+  {id: r, uses: text.join, input: {parts: [vars.fact, '!']}, output: {text: outputs.text},
+   config: {variables: {fact: {type: text, scope: global}}}},
+  {id: w, uses: text.join, input: {parts: [outputs.text, '?']}, output: {text: vars.found},
+   config: {variables: {found: {type: text, scope: global}}}}]}",
+    );
+    world.write(
+        "outer.yaml",
+        "{id: outer, version: 1.0.0, name: Outer, description: nests, inputs: {}, outputs: {text: {type: string}},
+ steps: [{id: call, uses: 'skill:inner', input: {}, output: {text: outputs.text}}]}",
+    );
+}
+
+#[test]
+fn a_nested_skill_reads_the_shared_scope_that_the_outermost_run_pinned() {
+    let world = World::new();
+    nested_reading(&world);
+    let early = world.ask(&["run", "outer.yaml", "--skill", "inner.yaml", "--run-id", "early"]);
+    assert_eq!(early.code, 1, "nobody has written it: {}", early.stderr);
+    world.out("vars init plain x");
+    world.out("vars set plain fact known --scope global");
+    let run = json(&world, "run outer.yaml --skill inner.yaml --run-id n --json");
+    assert_eq!(run["outputs"]["text"], "known!");
+    // The outer skill does not declare the variable, so it has none of that name.
+    assert_eq!(world.ask(&["vars", "get", "n", "fact"]).code, 1);
+    assert_eq!(world.out("vars get n/call fact"), "known\n");
+    assert_eq!(world.out("vars get plain found"), "known!?\n", "its writes are seen by other runs");
+    // What others write later changes no record.
+    world.out("vars set plain fact other --scope global");
+    world.out("verify n");
+    world.out("verify n/call");
+    world.out("replay n");
+    world.out("replay n/call");
+    assert_eq!(shares(&world, "global"), 3, "the two writes of the first run, and what the nested run wrote");
+    world.out("resume n");
+    assert_eq!(shares(&world, "global"), 3, "each is published once");
+    let fork = json(&world, "fork n --from call --run-id again --json");
+    assert_eq!(fork["outputs"]["text"], "known!", "a fork reads what its origin read");
+}
+
+#[test]
+fn the_rules_of_variables_hold_inside_a_nested_skill() {
+    let world = World::new();
+    let inner = |second: &str| {
+        format!(
+            "{{id: inner, version: 1.0.0, name: I, description: d, inputs: {{}}, outputs: {{o: {{type: string}}}}, steps: [
+ {{id: a, uses: text.join, input: {{parts: [a]}}, output: {{text: vars.sealed_word}},
+  config: {{variables: {{sealed_word: {{type: text, DECLARED}}}}}}}},
+ {second},
+ {{id: c, uses: text.join, input: {{parts: [vars.sealed_word]}}, output: {{text: outputs.o}}, config: {{depends_on: [b]}}}}]}}"
+        )
+    };
+    let write = "{id: b, uses: text.join, input: {parts: [b]}, output: {text: vars.sealed_word},
+  config: {depends_on: [a], merge_strategy: replace}}";
+    let pause = "{id: b, uses: text.join, input: {parts: [b]}, output: {text: vars.other}, config: {depends_on: [a]}}";
+    let outer =
+        "{id: outer, version: 1.0.0, name: O, description: d, inputs: {}, outputs: {o: {type: string}},
+ skills: inner.yaml, steps: [{id: n, uses: 'skill:inner', input: {}, output: {o: outputs.o}}]}";
+    world.write("outer.yaml", outer);
+    for (run, declared, second) in
+        [("sealed", "read_only: true", write), ("gone", "scope: temporary, ttl_seconds: 1", pause)]
+    {
+        world.write("inner.yaml", inner(second).replace("DECLARED", declared));
+        let alone = world.ask(&["run", "inner.yaml", "--run-id", &format!("{run}-alone")]);
+        let nested = world.ask(&["run", "outer.yaml", "--run-id", run]);
+        assert_eq!((alone.code, nested.code), (1, 1), "{run}: {}", nested.stderr);
+        let child = format!("{run}/n");
+        world.out(&format!("verify {run}"));
+        world.out(&format!("verify {child}"));
+        let statuses = |id: &str| {
+            json(&world, &format!("log {id} --json"))["records"].to_string().matches("\"failed\"").count()
+        };
+        assert_eq!(statuses(&child), statuses(&format!("{run}-alone")), "the same step fails");
+    }
+}

@@ -8,7 +8,8 @@ use hence_cognition::budget::Usage;
 use hence_cognition::capability::{CapabilitySpec, CognitiveTypes, Registry};
 use hence_cognition::failure::{BUDGET_CUT_OFF, HELD_BACK, UNDECIDED};
 use hence_cognition::run::{
-    Call, CallError, Capabilities, Invocation, NestedRun, PlannedCall, Reply, Task, one_by_one,
+    Call, CallError, Capabilities, Invocation, NestedRun, PlannedCall, Reply, RunRequest, Task,
+    VariableRules, one_by_one,
 };
 use hence_cognition::skill::{Recovery, Skill, Step};
 use hence_engine::{CallTimes, Measured, Meter, Moment, NoMeter, SinkError, Watched};
@@ -19,7 +20,7 @@ use super::gate::{CallGate, outermost_step};
 use super::history::{BEGUN_KEY, CallStatus};
 use super::log::CallLog;
 use crate::budget::{Admitted, Budget, Caller};
-use crate::child::{ChildRun, ChildRuns, Family};
+use crate::child::{ChildRun, ChildRuns, Family, NestedVariables};
 use crate::host::{Effect, Host};
 use crate::stop::Stop;
 
@@ -597,6 +598,11 @@ impl Capabilities for LoggedWorker<'_> {
         if let Some(span) = self.executor.meter.since(self.began.remove(path)) {
             self.executor.note_nested(path, Measured::Step { step: step.clone(), span });
         }
+    }
+
+    fn nested_variables(&mut self, skill: &Skill, request: &RunRequest) -> Option<Box<dyn VariableRules>> {
+        let Nesting { family, .. } = self.executor.nesting.as_ref()?;
+        Some(Box::new(NestedVariables::of(skill, request, family, self.executor.host)?))
     }
 
     fn nested_run_ended(&mut self, run: &NestedRun) -> Option<Value> {

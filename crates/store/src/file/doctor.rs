@@ -35,6 +35,7 @@ impl Doctor for FileStore {
         }
         report.findings.extend(catalog.strays.into_iter().map(|path| self.stray_run(path)));
         report.findings.extend(self.strange_entries()?);
+        report.findings.extend(self.check_tombstones()?);
         self.check_blobs(&references, &mut report)?;
         let orphans = self.orphans()?.into_iter();
         report.findings.extend(orphans.map(|path| Finding::OrphanTemporary { path }));
@@ -117,7 +118,7 @@ impl FileStore {
     /// [`StoreError::Disk`] when the folder cannot be listed.
     pub fn misplaced(&self) -> Result<Vec<Finding>, StoreError> {
         let strays = self.catalog()?.strays.into_iter().map(|path| self.stray_run(path));
-        let found = strays.chain(self.strange_entries()?);
+        let found = strays.chain(self.strange_entries()?).chain(self.check_tombstones()?);
         Ok(found.filter(|finding| finding.gravity() == Gravity::Damage).collect())
     }
 
@@ -136,7 +137,7 @@ impl FileStore {
     }
 
     /// Judges an entry of a run's folder by its kind and size alone.
-    fn misplaced_file(&self, path: &Path, is_folder_for_file: bool) -> Option<Finding> {
+    pub(super) fn misplaced_file(&self, path: &Path, is_folder_for_file: bool) -> Option<Finding> {
         if is_folder_for_file {
             return self.disk.has_file(path).err().map(|error| unreadable(&error));
         }

@@ -82,22 +82,22 @@ pub(crate) fn encode(entries: &BTreeMap<RunId, Cached>) -> Vec<u8> {
     bytes
 }
 
-fn encode_stamp(stamp: &Stamp) -> Value {
+pub(super) fn encode_stamp(stamp: &Stamp) -> Value {
     Value::Array([stamp.bytes, stamp.modified, stamp.changed].map(Value::from).into())
 }
 
-fn decode_stamp(value: &Value) -> Option<Stamp> {
+pub(super) fn decode_stamp(value: &Value) -> Option<Stamp> {
     let [bytes, modified, changed] = value.as_array()? else { return None };
     Some(Stamp { bytes: bytes.as_u64()?, modified: modified.as_u64()?, changed: changed.as_u64()? })
 }
 
-fn encode_view(view: &CachedView) -> Value {
+pub(super) fn encode_view(view: &CachedView) -> Value {
     let attachments = view.attachments.iter().map(|stamp| stamp.as_ref().map_or(Value::Null, encode_stamp));
     let attachments = Value::Array(attachments.collect());
     Object::from_iter([("attachments", attachments), ("value", view.value.clone())]).into()
 }
 
-fn decode_view(value: &Value) -> Option<CachedView> {
+pub(super) fn decode_view(value: &Value) -> Option<CachedView> {
     let stamp = |value: &Value| match value {
         Value::Null => Some(None),
         stamp => decode_stamp(stamp).map(Some),

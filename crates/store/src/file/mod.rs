@@ -18,6 +18,7 @@ mod read;
 mod real_disk;
 mod remove;
 mod side_log;
+mod stored_view;
 mod temporary;
 mod views;
 mod writer;
@@ -51,6 +52,7 @@ use self::layout::{Layout, RunFolder};
 use self::made::MadeBy;
 pub(crate) use self::real_disk::NotPlain;
 use self::real_disk::RealDisk;
+pub use self::stored_view::{VIEW_FILE, VIEW_RECORDS_MIN};
 pub use self::views::RunView;
 use crate::summary::find_prefix;
 use crate::{

@@ -13,9 +13,11 @@ use std::path::PathBuf;
 
 use hence_canon::Digest;
 
+use super::disk::Entry;
+use super::folder_name::Decoded;
 use super::layout::RunFolder;
 use super::{FileStore, folder_name, lease, temporary};
-use crate::{DiskErrorKind, Durability, RunId, StoreError};
+use crate::{DiskErrorKind, Durability, Finding, RunId, StoreError};
 
 /// The largest tombstone that is read: it holds one hash for each record.
 const TOMBSTONE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
@@ -53,6 +55,39 @@ impl FileStore {
         }
     }
 
+    /// Lists the runs that have a tombstone under a plain name.
+    ///
+    /// # Errors
+    /// [`StoreError::Disk`] when the folder cannot be listed.
+    pub fn tombstones(&self) -> Result<Vec<RunId>, StoreError> {
+        let entries = self.removed_entries()?.into_iter().filter(|entry| !entry.is_folder);
+        Ok(entries.filter_map(|entry| plain_run(&entry.name)).collect())
+    }
+
+    /// Finds what the folder of the tombstones cannot hold: links, pipes, devices, folders, files that are too large or are
+    /// named after no run.
+    pub(super) fn check_tombstones(&self) -> Result<Vec<Finding>, StoreError> {
+        let mut findings = Vec::new();
+        for entry in self.removed_entries()? {
+            let path = self.layout.removed().join(&entry.name);
+            if let Some(misplaced) = self.misplaced_file(&path, false) {
+                findings.push(misplaced);
+            } else if entry.is_folder || folder_name::decode(&entry.name).is_none() {
+                findings.push(Finding::Stray { path });
+            }
+        }
+        Ok(findings)
+    }
+
+    fn removed_entries(&self) -> Result<Vec<Entry>, StoreError> {
+        let removed = self.layout.removed();
+        // A link in its place is a finding of its own.
+        match self.disk.has_folder(&removed) {
+            Ok(true) => Ok(self.disk.list(&removed)?),
+            _ => Ok(Vec::new()),
+        }
+    }
+
     /// Removes a blob. The caller knows that no record refers to it.
     ///
     /// # Errors
@@ -65,6 +100,14 @@ impl FileStore {
         }
         self.disk.sync_folder(&folder)?;
         Ok(())
+    }
+}
+
+/// Returns the run that a tombstone is named after; `None` for one that is named by a digest.
+fn plain_run(name: &str) -> Option<RunId> {
+    match folder_name::decode(name)? {
+        Decoded::Plain(run) => Some(run),
+        Decoded::Hashed(_) => None,
     }
 }
 

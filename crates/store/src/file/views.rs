@@ -7,7 +7,7 @@ use super::disk::Stamp;
 use super::index::{self, CachedView};
 use crate::{RunId, RunSummary, StoreError};
 
-/// A view of a run that lists show. The store computes it again when the journal, or an attachment that it names, has changed.
+/// A view of a run that the store caches. The store computes it again when the journal, or an attachment that it names, has changed.
 pub trait RunView: Sized {
     /// The attachments that the view is computed from, besides the journal.
     const ATTACHMENTS: &'static [&'static str];
@@ -15,7 +15,8 @@ pub trait RunView: Sized {
     /// Computes the view of a run.
     fn compute(store: &FileStore, summary: &RunSummary) -> Self;
 
-    /// Returns the value to cache; `None` when something could not be read, so that the next list computes the view again.
+    /// Returns the value to cache; `None` when something could not be read, so that it is computed again
+    /// the next time.
     fn encode(&self) -> Option<Value>;
 
     /// Reads a cached value; `None` when another version wrote it.
@@ -74,7 +75,7 @@ impl FileStore {
         Ok(wrong)
     }
 
-    fn attachment_stamps<V: RunView>(&self, run: &RunId) -> Vec<Option<Stamp>> {
+    pub(super) fn attachment_stamps<V: RunView>(&self, run: &RunId) -> Vec<Option<Stamp>> {
         let folder = self.layout.run(run);
         V::ATTACHMENTS.iter().map(|name| self.disk.stamp(&folder.path().join(name)).ok()).collect()
     }

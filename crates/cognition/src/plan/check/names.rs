@@ -7,7 +7,7 @@ use crate::expression::Demand;
 use crate::mapping::ProducedField;
 use crate::plan::graph;
 use crate::reference::{Namespace, OnMissing, Reference};
-use crate::skill::{Findings, Rule, Skill, Step};
+use crate::skill::{Findings, Flow, Rule, Skill, Step};
 use crate::state::{Frame, Memory, OutputField, Slot};
 
 /// A name that a step reads, and where it stands.
@@ -70,7 +70,8 @@ fn report_writers(checked: &Checked<'_>, at: &super::At<'_>, name: Name, finding
     if before.is_empty() {
         // A slot as a whole is there from the start, and a loop may read what it writes itself.
         let is_there = reference.find(&Memory::default()).is_some();
-        let own = all.iter().any(|(_, writer)| *writer == at.index);
+        let is_loop = matches!(at.step.control.flow, Flow::While(_));
+        let own = is_loop && all.iter().any(|(_, writer)| *writer == at.index);
         if is_there || own || is_shared(checked.skill, &reference) {
             return;
         }

@@ -8,7 +8,8 @@ use proptest::prelude::*;
 
 use super::world::{World, request, skill};
 use crate::run::{
-    Context, FoldError, Prepared, Progress, RunOptions, RunReport, RunRequest, StepOutcome, execute, run,
+    Context, FoldError, Prepared, Progress, RunOptions, RunReport, RunRequest, SharedValues, StepOutcome,
+    execute, run,
 };
 use crate::schedule::FailureMode;
 use crate::skill::Step;
@@ -90,6 +91,7 @@ fn context<'a>(world: &'a mut World, options: &'a RunOptions) -> Context<'a> {
         path: "".into(),
         trace_id: None,
         idempotency_root: None,
+        shared: SharedValues::default(),
         made: Vec::new(),
     }
 }

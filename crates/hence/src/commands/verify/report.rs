@@ -1,5 +1,7 @@
 //! The report of a verification, for people and programs.
 
+use std::collections::BTreeSet;
+
 use crate::prelude::*;
 use crate::skills::LinkRow;
 
@@ -54,11 +56,17 @@ pub(crate) struct BrokenRun {
     pub(crate) verdict: String,
     /// The broken level or file, and the reason.
     pub(crate) findings: Vec<String>,
+    /// Whether it is a run, and not the store itself.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) is_run: bool,
 }
 
 impl Text for VerifyAllReport {
     fn text(&self) -> String {
-        let held = self.runs - self.broken.len() as u64;
+        // A run may have several findings, and some are not about a run.
+        let broken = self.broken.iter().filter(|broken| broken.is_run).map(|broken| &broken.run);
+        let held = self.runs.saturating_sub(broken.collect::<BTreeSet<_>>().len() as u64);
         let holding =
             if self.runs == 1 { "1 run holds".to_owned() } else { format!("{} runs hold", self.runs) };
         let mut text = format!("{held} of {holding}, {}\n", counted(self.records, "record"));
