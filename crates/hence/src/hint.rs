@@ -198,6 +198,8 @@ fixed! {
         "begin another trace, and link it to this one with `hence trace link RUN THIS --as supersedes`";
     ARTIFACT_WITH_PAYLOAD = "record it after the action, with `hence trace artifact RUN KIND --payload @FILE`";
     TRACE_SCHEMA = "`hence schema trace` describes every kind of artifact; nothing was recorded";
+    NOT_A_TRACE = "`hence trace export RUN --out FILE` writes the trace of a run, `hence import FILE` that of a log";
+    NOT_A_DOCUMENT = "`hence new problem|skill|capabilities|policy NAME` writes a document to start from";
     LEAVE_IT_OUT = "leave it out";
     NAME_A_MODEL = "name it as openai:NAME, anthropic:NAME, or http://127.0.0.1:11434/v1#NAME";
     ONE_MODEL = "leave --model out, or remove the setting from the problem";

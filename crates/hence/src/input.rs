@@ -17,6 +17,9 @@ use crate::hint;
 /// anything is parsed.
 pub(crate) const DOCUMENT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
+/// The bytes at the beginning of a file in which binary data shows itself.
+const BINARY_BYTES_LOOKED_AT: usize = 8 * 1024;
+
 /// The mark of UTF-8 at the start of a file.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
@@ -34,6 +37,29 @@ pub(crate) fn read_document(name: &str) -> Result<Vec<u8>, CliError> {
         bytes.drain(..BYTE_ORDER_MARK.len());
     }
     Ok(bytes)
+}
+
+/// As [`read_document`], for a document that is parsed: an empty file and one that is no text are refused with what was
+/// expected, because no position in them says anything.
+pub(crate) fn read_parsable(name: &str, code: Code) -> Result<Vec<u8>, CliError> {
+    let bytes = read_document(name)?;
+    match not_a_document(name, &bytes) {
+        Some(message) => Err(CliError::new(code, message).with_hint(hint::NOT_A_DOCUMENT)),
+        None => Ok(bytes),
+    }
+}
+
+/// Returns why bytes cannot be a document at all, if that is so.
+pub(crate) fn not_a_document(name: &str, bytes: &[u8]) -> Option<String> {
+    let name = shown_name(name);
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Some(format!("{name} is empty: expected a document in JSON or YAML"));
+    }
+    // One byte of another encoding has a place that helps; a program, an image or an archive has none. All of them hold
+    // zeros near their beginning.
+    let start = bytes.get(..BINARY_BYTES_LOOKED_AT).unwrap_or(bytes);
+    let is_binary = start.contains(&0);
+    is_binary.then(|| format!("{name} is not text: expected a document in JSON or YAML, found binary data"))
 }
 
 /// Reads a text to store as a large value, up to the limit of the store; it is hashed and written, never parsed.

@@ -91,7 +91,7 @@ fn visible(c: char) -> char {
 }
 
 pub(super) fn run(context: &Context, args: &CheckArgs) -> Result<Exit, CliError> {
-    let bytes = input::read_document(&args.document)?;
+    let bytes = input::read_parsable(&args.document, Code::NotJson)?;
     if problem::is_problem(&bytes) {
         return problem::run(context, args, &bytes);
     }

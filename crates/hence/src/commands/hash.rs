@@ -24,7 +24,7 @@ impl Text for HashReport {
 }
 
 pub(super) fn run(context: &Context, args: &HashArgs) -> Result<Exit, CliError> {
-    let bytes = input::read_document(&args.file)?;
+    let bytes = input::read_parsable(&args.file, Code::NotJson)?;
     let value = parse(&bytes).map_err(|error| CliError::not_json(input::shown_name(&args.file), error))?;
     let canonical = Canonical::of(&value);
     if args.canonical {

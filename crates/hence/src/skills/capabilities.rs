@@ -70,7 +70,7 @@ pub(crate) fn read_with(files: &[String], more: Vec<Source>) -> Result<Declarati
     let mut named = Vec::new();
     let mut sources = Vec::new();
     for file in files {
-        let bytes = input::read_document(file)?;
+        let bytes = input::read_parsable(file, Code::NotJson)?;
         let name = input::shown_name(file).to_owned();
         let document =
             hence_yaml::parse(&bytes).map_err(|error| CliError::at(Code::NotJson, &name, error))?;

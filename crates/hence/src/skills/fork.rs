@@ -124,7 +124,7 @@ fn other_capabilities(run: StoredSkillRun, files: &[String]) -> Result<StoredSki
 
 /// Replaces the skill of the run by another one, which may call the same capabilities.
 fn other_skill(file: &str, run: StoredSkillRun) -> Result<StoredSkillRun, CliError> {
-    let bytes = input::read_document(file)?;
+    let bytes = input::read_parsable(file, Code::NotJson)?;
     let (prepared, source) = SkillDocument::read(file, &bytes, &run.library)?.runnable(&run.library)?;
     Ok(StoredSkillRun { prepared, source, ..run })
 }

@@ -77,7 +77,7 @@ pub(crate) fn setting(text: &str) -> Result<(Arc<str>, Value), CliError> {
 }
 
 fn object(option: &str, file: &str) -> Result<Object, CliError> {
-    let value = document(input::shown_name(file), &input::read_document(file)?)?;
+    let value = document(input::shown_name(file), &input::read_parsable(file, Code::NotJson)?)?;
     match value {
         Value::Object(object) => Ok(object),
         other => Err(refused(format!("{option} {file}: expected an object, found {}", other.kind()))),

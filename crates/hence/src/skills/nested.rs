@@ -67,7 +67,7 @@ impl NestedSkills {
             open.extend(named(document.value(), &folder_of(skill), Path::new("")));
         }
         for file in &args.skill {
-            let bytes = input::read_document(file)?;
+            let bytes = input::read_parsable(file, Code::NotJson)?;
             let document = nested.add(input::shown_name(file), bytes)?;
             open.extend(named(&document, &folder_of(file), Path::new("")));
         }

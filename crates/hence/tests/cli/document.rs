@@ -23,8 +23,8 @@ fn text_that_is_not_json_is_refused_at_its_place() {
     ");
     assert_snapshot!(refusal(""), @r"
     --- stderr
-    error[E0101]: problem.json: expected a JSON value, found the end of the text at line 1, column 1
-    hint: fix the document at that place; `hence explain E0101` says more
+    error[E0101]: problem.json is empty: expected a document in JSON or YAML
+    hint: `hence new problem|skill|capabilities|policy NAME` writes a document to start from; `hence explain E0101` says more
     [exit 1]
     ");
     assert_snapshot!(refusal(b"{\"id\": \"\xff\"}"), @r"

@@ -68,10 +68,13 @@ fn a_file_that_is_neither_trace_nor_journal_is_refused_after_its_first_line() {
         assert!(answer.stdout.is_empty() && answer.code != 0, "{name}");
         answer.stderr.lines().next().unwrap_or_default().to_owned()
     };
-    assert_eq!(refusal("bytes"), "error[E0101]: bytes: text is not UTF-8 at line 1, column 2");
+    assert_eq!(
+        refusal("bytes"),
+        "error[E0101]: bytes is not text: expected a document in JSON or YAML, found binary data"
+    );
     assert_eq!(
         refusal("empty.json"),
-        "error[E0101]: empty.json: expected a JSON value, found the end of the text at line 1, column 1"
+        "error[E0101]: empty.json is empty: expected a document in JSON or YAML"
     );
     assert_eq!(
         refusal("other.json"),

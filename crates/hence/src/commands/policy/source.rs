@@ -127,7 +127,7 @@ pub(super) fn read_trace_or_run(context: &Context, name: &str) -> Result<Value, 
 /// Reads a trace from a file. A document without actions is refused: every policy would be vacuous on it.
 pub(crate) fn read_trace(name: &str) -> Result<Value, CliError> {
     let shown = input::shown_name(name);
-    let bytes = input::read_document(name)?;
+    let bytes = input::read_parsable(name, Code::NotJson)?;
     let value = read_value(shown, &bytes, Code::NotJson)?;
     match value.get("actions").filter(|actions| !actions.is_null()) {
         Some(_) => Ok(value),
@@ -147,7 +147,7 @@ fn document(name: &str) -> Result<Document, CliError> {
         let value = toml(name, text)?;
         return Ok(Document { name: name.to_owned(), value });
     }
-    let bytes = input::read_document(name).map_err(|error| match error.code {
+    let bytes = input::read_parsable(name, Code::Policies).map_err(|error| match error.code {
         Code::File if !name.contains(['/', '.']) => {
             let packs = BUILT_IN.map(|(pack, _)| pack);
             let message = format!("{}{}", error.message, did_you_mean(name, packs));

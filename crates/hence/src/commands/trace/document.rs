@@ -29,6 +29,8 @@ pub(crate) struct Unreadable {
     pub(crate) message: String,
     pub(crate) line: usize,
     pub(crate) column: usize,
+    /// Whether a position in them means anything: they are neither empty nor binary.
+    is_document: bool,
 }
 
 /// A position in a text, counted from 1.
@@ -47,7 +49,10 @@ impl Document {
             Code::File if !std::path::Path::new(name).exists() => error.with_hint(hint::TRACE_OF_A_RUN),
             _ => error,
         })?;
-        let parsed = parse_any(name, &bytes);
+        let parsed = match input::not_a_document(name, &bytes) {
+            Some(message) => Err(Unreadable { message, line: 1, column: 1, is_document: false }),
+            None => parse_any(name, &bytes),
+        };
         // The text of a large document is not needed again, so no copy is made.
         if bytes.len() > PLACES_BYTES_MAX {
             bytes = Vec::new();
@@ -58,6 +63,9 @@ impl Document {
     /// Reads a document that must be readable.
     pub(crate) fn required(name: &str) -> Result<Self, CliError> {
         Self::read(name)?.map_err(|unreadable| {
+            if !unreadable.is_document {
+                return CliError::new(Code::NotJson, unreadable.message).with_hint(hint::NOT_A_TRACE);
+            }
             let message = format!("{}: {}", input::shown_name(name), unreadable.message);
             CliError::new(Code::NotJson, message)
         })
@@ -135,6 +143,7 @@ fn parse_any(name: &str, bytes: &[u8]) -> Result<Value, Unreadable> {
                 message: error.to_string(),
                 line: error.position.line,
                 column: error.position.column,
+                is_document: true,
             }
         });
     }
@@ -142,5 +151,6 @@ fn parse_any(name: &str, bytes: &[u8]) -> Result<Value, Unreadable> {
         message: error.to_string(),
         line: error.position.line,
         column: error.position.column,
+        is_document: true,
     })
 }

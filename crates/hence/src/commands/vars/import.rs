@@ -30,7 +30,7 @@ pub(super) fn run(
     root: &Path,
     time: CallerTime,
 ) -> Result<Exit, CliError> {
-    let document = parse(&args.file, &input::read_document(&args.file)?)?;
+    let document = parse(&args.file, &input::read_parsable(&args.file, Code::Document)?)?;
     let snapshots = snapshots(&document, root)?;
     let large = large_values(&args.file, std::iter::once(&document).chain(snapshots.values()), root)?;
     let store = context.store_or_new()?;
