@@ -112,9 +112,9 @@ impl SolveHost<'_> {
         })
     }
 
-    fn note(&self, entry: LogEntry) -> Result<(), NoReply> {
+    fn note(&self, entry: LogEntry, durability: Durability) -> Result<(), NoReply> {
         self.log
-            .note(entry, Durability::Synced)
+            .note(entry, durability)
             .map_err(|error| NoReply::Unavailable(format!("the call log could not be written: {error}")))
     }
 }
@@ -131,7 +131,9 @@ impl Models for SolveHost<'_> {
         let call = CallName::from_key(key.into(), model.name.clone());
         let intent =
             Intent { input: None, input_sha256: digest, idempotency_key: idempotency_key.as_str().into() };
-        self.note(LogEntry::Intent { call: call.clone(), intent })?;
+        // The key follows from the run, the record and the request, so a resumed run asks under the same key with or without this line:
+        // it is for people, and need not be durable before the model is asked.
+        self.note(LogEntry::Intent { call: call.clone(), intent }, Durability::Buffered)?;
         let shown = self.parts.live.call(|| self.line(index, &model.name));
         let reply = self.parts.models.ask(model, request, &idempotency_key);
         drop(shown);
@@ -143,7 +145,7 @@ impl Models for SolveHost<'_> {
         let usage = Usage { calls: 1, ..Usage::of_meta(&meta) };
         let output: Value = Object::from_iter([("text", reply.text.as_str())]).into();
         // The reply is durable before anything depends on it: it is paid for.
-        self.note(LogEntry::Reply { call, reply: Ok(Reply { output, meta }) })?;
+        self.note(LogEntry::Reply { call, reply: Ok(Reply { output, meta }) }, Durability::Synced)?;
         let finish_reason = reply.finish_reason.map(Into::into);
         Ok(ModelReply { text: reply.text.into(), finish_reason, usage })
     }

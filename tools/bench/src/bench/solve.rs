@@ -182,7 +182,7 @@ impl Bench {
         );
         let call = self.each("CALLS")?;
         let own = call.saturating_sub(exchange);
-        let detail = format!("{call:.1?} against {exchange:.1?}; two synced lines of the call log are in it");
+        let detail = format!("{call:.1?} against {exchange:.1?}; a synced line of the call log is in it");
         push(
             "a sub-call besides its exchange",
             own.as_secs_f64() * 1e6,
