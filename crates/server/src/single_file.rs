@@ -8,7 +8,7 @@ use crate::compress::gzip;
 use crate::page::ASSETS;
 
 /// The format of the data in a single file.
-pub const FORMAT: &str = "hence-view/1";
+pub const FORMAT: &str = "hence-view/2";
 
 /// The places of `index.html` that are replaced.
 const STYLE: &str = "<link rel=\"stylesheet\" href=\"assets/app.css\">";
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn one_file_has_the_page_its_scripts_and_the_data_and_names_nothing_outside() {
-        let page = single_file(br#"{"format":"hence-view/1"}"#).expect("the page is built");
+        let page = single_file(br#"{"format":"hence-view/2"}"#).expect("the page is built");
         assert!(
             page.contains("id=\"hence-data\"") && page.contains("data-asset=\"assets/worker-verify.js\"")
         );
@@ -110,7 +110,7 @@ mod tests {
             assert!(!page.contains(outside), "{outside}");
         }
         assert!(page.contains("connect-src 'none'") && !page.contains("'unsafe-inline'"));
-        assert_eq!(page, single_file(br#"{"format":"hence-view/1"}"#).expect("the page is built"));
+        assert_eq!(page, single_file(br#"{"format":"hence-view/2"}"#).expect("the page is built"));
     }
 
     #[test]

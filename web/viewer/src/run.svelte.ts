@@ -16,6 +16,8 @@ const SUMMARY_WAIT_MS = 2000;
 export class RunModel {
   readonly id: string;
   summary: Run | null = $state.raw(null);
+  /** Whether the summary still lacks what only the whole journal says. */
+  isBrief = $state(false);
   verdict: Verdict | null = $state.raw(null);
   verdictError: unknown = $state.raw(null);
   error: unknown = $state.raw(null);
@@ -86,17 +88,27 @@ export class RunModel {
   }
 
   async open(): Promise<void> {
+    // A long run shows its records at once; what only the whole journal says comes after.
+    if (app.isLive && this.summary === null) {
+      source().get<Run>(runPath(this.id), { brief: true }).then((brief) => {
+        if (this.summary === null) this.show(brief, true);
+      }).catch(() => undefined);
+    }
     try {
-      const summary = await source().get<Run>(runPath(this.id));
+      this.show(await source().get<Run>(runPath(this.id)), false);
       this.error = null;
-      this.summary = summary;
-      this.total = summary.records;
-      if (app.isLive && this.end === null && summary.views.includes("records")) this.follow();
       void this.loadVerdict();
       void this.loadUnits();
     } catch (error) {
       this.error = error;
     }
+  }
+
+  private show(summary: Run, isBrief: boolean): void {
+    this.summary = summary;
+    this.isBrief = isBrief;
+    this.total = summary.records;
+    if (app.isLive && this.end === null && summary.views.includes("records")) this.follow();
   }
 
   async loadVerdict(withReplay = false): Promise<void> {

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use hence_server::{Identity, Reply, Role, Window};
-use serde_json::value::{RawValue, to_raw_value};
 
 use super::Views;
 use super::gaps::GapFilter;
@@ -40,7 +39,8 @@ pub(crate) struct Embedding {
     version: &'static str,
     run: String,
     kind: &'static str,
-    responses: BTreeMap<String, Box<RawValue>>,
+    /// Responses as JSON texts: the page reads one when a view asks for it, and not all before it shows the first.
+    responses: BTreeMap<String, String>,
     raw: BTreeMap<String, RawBytes>,
     /// The parts that are not in the file, in sentences.
     pub(crate) left_out: Vec<String>,
@@ -111,7 +111,7 @@ impl Embedding {
     }
 
     fn add(&mut self, path: &str, response: &impl Serialize) {
-        if let Ok(text) = to_raw_value(response) {
+        if let Ok(text) = serde_json::to_string(response) {
             self.responses.insert(path.to_owned(), text);
         }
     }
@@ -150,7 +150,7 @@ impl Views {
 
     fn embed_trace_parts(&self, embedding: &mut Embedding, subject: &Subject) {
         let whole = Window::WHOLE;
-        embedding.add_part("", self.run_report(subject));
+        embedding.add_part("", self.run_report(subject, false));
         embedding.add_part("/verdict", self.verdict(subject, true));
         let trace = self.trace_of(subject);
         match &trace {

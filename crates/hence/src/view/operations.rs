@@ -217,8 +217,9 @@ fn add_runs(table: &mut Table) {
         };
         Ok((views.runs(&filter, call.window())?, None))
     });
-    table.subject("/runs/{run}", "Show a run at a glance.", &[], |views, subject, _| {
-        views.run_report(subject)
+    let brief = flag("brief", "Leave out answer, times, usage, standing, checkpoints and linked runs.");
+    table.subject("/runs/{run}", "Show a run at a glance.", &[brief], |views, subject, call| {
+        views.run_report(subject, call.is_set("brief"))
     });
     let replay = flag("replay", "Execute the run again, without its commands and services.");
     table.subject(

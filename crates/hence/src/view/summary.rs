@@ -139,14 +139,15 @@ pub(super) fn wall_ms(totals: &MeasuredTotals) -> Option<u64> {
 }
 
 impl Views {
-    pub(super) fn run_report(&self, subject: &Subject) -> Result<RunReport, CliError> {
+    /// Returns a run at a glance; a brief report leaves out what only the whole journal and the other runs say.
+    pub(super) fn run_report(&self, subject: &Subject, is_brief: bool) -> Result<RunReport, CliError> {
         match subject {
-            Subject::Run(run) => self.report_of_run(run),
+            Subject::Run(run) => self.report_of_run(run, is_brief),
             Subject::Trace(trace) => Ok(report_of_trace(trace)),
         }
     }
 
-    fn report_of_run(&self, run: &Opened) -> Result<RunReport, CliError> {
+    fn report_of_run(&self, run: &Opened, is_brief: bool) -> Result<RunReport, CliError> {
         let row = runs::fresh_row(&self.context, &run.store, &run.summary);
         let problem = run.start.parsed_problem().ok().flatten().map(|problem| &problem.value);
         let mut report = RunReport {
@@ -177,8 +178,10 @@ impl Views {
             views: RUN_VIEWS.to_vec(),
             remarks: Vec::new(),
         };
-        self.add_whole(run, &mut report);
-        report.children = self.children_of(run)?;
+        if !is_brief {
+            self.add_whole(run, &mut report);
+            report.children = self.children_of(run)?;
+        }
         Ok(report)
     }
 

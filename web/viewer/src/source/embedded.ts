@@ -11,12 +11,13 @@ export interface EmbeddedData {
   version: string;
   run: string;
   kind: string;
-  responses: Record<string, unknown>;
+  /** Responses as JSON texts. */
+  responses: Record<string, string>;
   raw: Record<string, { text?: string; base64?: string }>;
   left_out: string[];
 }
 
-const FORMAT = "hence-view/1";
+const FORMAT = "hence-view/2";
 /** The filters of lists that are done here: the parameter and the member it is compared with. */
 const FILTERS: Record<string, string> = { kind: "kind", severity: "severity", status: "status", capability: "capability", unit: "unit", type: "type" };
 /** The lists whose windows count records, not items. */
@@ -29,7 +30,7 @@ export async function readEmbedded(text: string): Promise<EmbeddedSource> {
   if (outer.format !== FORMAT) throw new ApiError(0, "", `this page reads the format ${FORMAT}, the file has ${outer.format}`, null);
   const packed = base64Bytes(outer.data);
   const stream = new Blob([packed as BlobPart]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const data = parseJson(await new Response(stream).text()) as EmbeddedData;
+  const data = (await new Response(stream).json()) as EmbeddedData;
   return new EmbeddedSource(data);
 }
 
@@ -45,6 +46,8 @@ export class EmbeddedSource implements Source {
   readonly leftOut: string[];
   readonly run: string;
   private readonly raw = new Map<string, Uint8Array>();
+  /** The responses that were asked for. */
+  private readonly read = new Map<string, unknown>();
   private readonly folds = new Map<string, StateFold>();
 
   constructor(readonly data: EmbeddedData) {
@@ -54,7 +57,8 @@ export class EmbeddedSource implements Source {
 
   /** Returns a response as it stands in the file. */
   response<T>(path: string): T | undefined {
-    return Object.hasOwn(this.data.responses, path) ? (this.data.responses[path] as T) : undefined;
+    if (!this.read.has(path) && Object.hasOwn(this.data.responses, path)) this.read.set(path, parseJson(this.data.responses[path] as string));
+    return this.read.get(path) as T | undefined;
   }
 
   get<T>(path: string, params: Params = {}): Promise<T> {

@@ -12,6 +12,7 @@ const records = Number(process.argv[2] ?? 100_000);
 const folder = process.argv[3] ?? mkdtempSync(join(tmpdir(), "hence-bench-"));
 const BUDGETS = { paint: 1000, memory: 300, response: 256 * 1024, longTasks: 10 };
 const SCROLLS = 120;
+const VERIFY_MS_MAX = Number(process.env.VERIFY_MS_MAX ?? 60_000);
 const RUN = `bench-${records}`;
 
 const why = await missing();
@@ -86,10 +87,13 @@ const zoom = await page.evaluate(async () => {
   observer.disconnect();
   return { longTasks: long.length, longest: Math.max(0, ...long) };
 });
+const viewing = tabMemory(process.pid);
 const verifyStarted = Date.now();
 await page.goto(server.address(`#/run/${RUN}?view=integrity`));
-await page.locator("text=records hold").first().waitFor({ timeout: 600_000 });
-const verified = Date.now() - verifyStarted;
+// The verifier works in its worker; how far it came is what a reader sees meanwhile.
+const isVerified = await page.locator("text=records hold").first().waitFor({ timeout: VERIFY_MS_MAX }).then(() => true).catch(() => false);
+const progress = isVerified ? records : Number(await page.locator("progress").getAttribute("value").catch(() => 0));
+const verified = `${progress} records in ${Date.now() - verifyStarted} ms`;
 const heap = (await session.send("Performance.enable"), await session.send("Performance.getMetrics")).metrics.find((one) => one.name === "JSHeapUsedSize").value / 1024 ** 2;
 const memory = tabMemory(process.pid);
 
@@ -110,12 +114,13 @@ if (process.argv[3] === undefined) rmSync(folder, { recursive: true, force: true
 const rows = [
   ["first contentful paint", `${Math.round(paint ?? -1)} ms`, paint !== null && paint <= BUDGETS.paint, `≤ ${BUDGETS.paint} ms`],
   ["record at the cursor in view", `${usable} ms`, null, ""],
-  ["process of the tab, resident, after every view below", `${Math.round(memory)} MB`, memory <= BUDGETS.memory, `≤ ${BUDGETS.memory} MB`],
+  ["process of the tab, resident, records and timeline", `${Math.round(viewing)} MB`, viewing <= BUDGETS.memory, `≤ ${BUDGETS.memory} MB`],
+  ["process of the tab, while it verifies the journal", `${Math.round(memory)} MB`, memory <= BUDGETS.memory, `≤ ${BUDGETS.memory} MB`],
   ["JavaScript heap", `${heap.toFixed(1)} MB`, null, ""],
   [`scrolling ${SCROLLS} frames: long tasks (> 50 ms)`, `${scroll.longTasks}, the longest ${Math.round(scroll.longest)} ms`, scroll.longTasks <= BUDGETS.longTasks, `≤ ${BUDGETS.longTasks}`],
   ["frames while scrolling", `median ${scroll.median.toFixed(1)} ms, 95 % ${scroll.p95.toFixed(1)} ms`, null, ""],
   ["zooming the timeline, 60 frames: long tasks", `${zoom.longTasks}, the longest ${Math.round(zoom.longest)} ms`, zoom.longTasks <= BUDGETS.longTasks, `≤ ${BUDGETS.longTasks}`],
-  ["integrity recomputed in the page", `${verified} ms`, null, ""],
+  ["integrity recomputed in the page", verified, null, ""],
   [`largest of ${requests} responses`, `${largest.bytes} bytes (${largest.url.split("?")[0]})`, largest.bytes <= BUDGETS.response || largest.url.includes("/journal"), `≤ ${BUDGETS.response}`],
   ...(single === null ? [] : [["one file", `${single.bytes} bytes, open after ${single.ms} ms`, single.bytes < 5_000_000, "< 5 MB"]]),
 ];

@@ -66,6 +66,7 @@ const VIEWS = [
   ["runs", "/runs", "h1:has-text('Runs')"],
   ["answer", "/run/triage", "text=5 error lines"],
   ["answer-failed", "/run/no-table", "text=There is no answer"],
+  ["answer-broken", "/run/tampered", ".status:has-text('broken journal')"],
   ["story", "/run/triage?view=story", ".unit"],
   ["timeline", "/run/refund-41?view=timeline", "canvas[aria-label^=Timeline]"],
   ["record", "/run/refund-41/step/1", "text=What does this customer want?"],
@@ -325,6 +326,50 @@ test("new records appear without moving what is being read", async () => {
   await page.locator("button:has-text('go to now')").click();
   await page.waitForURL(/step\/6/, WAIT);
   await page.close();
+});
+
+test("an artifact, a policy and a gap are commented on through the page", async () => {
+  const folder = copyStore(store.folder);
+  const own = await startServer(folder);
+  const { page, problems } = await open("/run/contractor-access?view=policies", own);
+  const comment = async (text) => {
+    await page.locator("dialog[open] textarea").waitFor(WAIT);
+    await page.locator("dialog[open] textarea").press("End");
+    await page.locator("dialog[open] textarea").pressSequentially(text);
+    await page.locator("dialog[open] button.primary").click();
+    await page.locator("text=comment recorded").waitFor(WAIT);
+    await page.locator("dialog[open]").waitFor({ state: "detached", ...WAIT }).catch(() => undefined);
+  };
+  await page.locator(".policy >> button:has-text('Comment…')").first().click();
+  await page.locator("dialog[open] select >> option:has-text('policy')").first().waitFor({ state: "attached", ...WAIT });
+  await comment("Is this rule for us?");
+  await page.goto(own.address("#/run/contractor-access?view=gaps"));
+  await page.locator(".gap >> button:has-text('Comment…')").first().click();
+  await page.locator("dialog[open] select >> option:has-text('gap')").first().waitFor({ state: "attached", ...WAIT });
+  await comment("Who closes it?");
+  await page.goto(own.address("#/run/contractor-access?view=lineage&node=artifact%3Aproblem"));
+  await page.locator("button:has-text('Comment…')").first().click();
+  await page.locator("dialog[open] select >> option:has-text('artifact problem')").waitFor({ state: "attached", ...WAIT });
+  await comment("Where is it from?");
+  const { threads } = await page.evaluate(async () => (await fetch("/api/v1/runs/contractor-access/review")).json());
+  assert.equal(threads.length, 3);
+  assert.equal(threads.filter((one) => one.target?.type === "policy").length, 1);
+  assert.match(threads.find((one) => one.body.endsWith("Who closes it?")).body, /^gap /);
+  assert.equal(threads.find((one) => one.body === "Where is it from?").target.id, "problem");
+  assert.deepEqual(problems, []);
+  await page.close();
+  await own.stop();
+});
+
+test("a narrow window cuts nothing off", async () => {
+  for (const to of ["/runs", "/run/triage", "/run/tampered", "/run/triage?view=story", "/run/triage?view=gaps", "/run/triage?view=review", "/waiting"]) {
+    const { page } = await open(to);
+    await page.setViewportSize({ width: 400, height: 800 });
+    await settled(page);
+    const wide = await page.evaluate(() => Math.max(...[...document.querySelectorAll("main, [role=region] > *")].map((one) => one.getBoundingClientRect().right)));
+    assert.ok(wide <= 401, `${to} is ${wide} wide`);
+    await page.close();
+  }
 });
 
 test("a torn journal shows what still holds", async () => {

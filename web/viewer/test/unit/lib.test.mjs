@@ -157,3 +157,12 @@ test("figures are written as people read them", () => {
   assert.equal(look("somethingelse").word, "somethingelse");
   assert.equal(look("constructor").tone, "unknown");
 });
+
+test("numbers that a double would change keep their text, with and without the fast way", () => {
+  // Only newer engines give the source of a number; elsewhere a double is all there is.
+  const hasSources = JSON.parse("1.0", (_key, _value, context) => context?.source ?? null) === "1.0";
+  for (const text of !hasSources ? [] : ['{"a":1.0}', "[12345678901234567890]", '{"a":[1e5]}', "[-0]", "1.50", '{"a": -12345678901234567}']) {
+    assert.equal(printJson(parseJson(text), 0), text.replaceAll(" ", ""), text);
+  }
+  for (const text of ['{"a":1,"b":"x:1.5","c":[0,-7,12345]}', "7", '"1.0"', "[]"]) assert.deepEqual(parseJson(text), JSON.parse(text));
+});

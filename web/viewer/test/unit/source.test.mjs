@@ -8,6 +8,11 @@ import { chunks } from "../../node_modules/.unit/source/source.js";
 
 const LINES = ['{"index":0,"type":"header"}', '{"index":1,"result":{"output":{"input":{"q":1},"reads":["vars.a"],"writes":["vars.b"]}},"type":"step"}', '{"index":2,"type":"control"}'];
 
+/** The data as a file has them: responses are texts. */
+function asFile(held) {
+  return { ...held, responses: Object.fromEntries(Object.entries(held.responses).map(([path, response]) => [path, JSON.stringify(response)])) };
+}
+
 function data() {
   let offset = 0;
   const items = LINES.map((line, index) => {
@@ -17,7 +22,7 @@ function data() {
   });
   const base = "/runs/r%201";
   return {
-    format: "hence-view/1", version: "0.1.0", run: "r 1", kind: "skill", left_out: [],
+    format: "hence-view/2", version: "0.1.0", run: "r 1", kind: "skill", left_out: [],
     responses: {
       [`${base}`]: { run: "r 1" },
       [`${base}/records`]: { total: 3, from: 0, next: null, items },
@@ -32,15 +37,15 @@ function data() {
 }
 
 test("a file is read: base64, gzip, JSON", async () => {
-  const packed = gzipSync(JSON.stringify(data())).toString("base64");
-  const source = await readEmbedded(JSON.stringify({ format: "hence-view/1", encoding: "gzip+base64", data: packed }));
+  const packed = gzipSync(JSON.stringify(asFile(data()))).toString("base64");
+  const source = await readEmbedded(JSON.stringify({ format: "hence-view/2", encoding: "gzip+base64", data: packed }));
   assert.equal(source.run, "r 1");
   assert.deepEqual(await source.get("/runs/r%201"), { run: "r 1" });
   await assert.rejects(readEmbedded(JSON.stringify({ format: "other", data: "" })), /format/);
 });
 
 test("windows and filters are taken from whole lists", async () => {
-  const source = new EmbeddedSource(data());
+  const source = new EmbeddedSource(asFile(data()));
   const records = await source.get("/runs/r%201/records", { from: 1, limit: 1 });
   assert.deepEqual([records.items.length, records.items[0].index, records.total, records.next], [1, 1, 3, 2]);
   const spans = await source.get("/runs/r%201/spans", { from: 1, limit: 1 });
@@ -54,7 +59,7 @@ test("windows and filters are taken from whole lists", async () => {
 });
 
 test("states, changes and values follow from the patches", async () => {
-  const source = new EmbeddedSource(data());
+  const source = new EmbeddedSource(asFile(data()));
   const state = await source.get("/runs/r%201/state", { at: 1 });
   assert.deepEqual(state.value.value, { a: 2, list: ["x"] });
   assert.deepEqual((await source.get("/runs/r%201/state", { at: 0 })).value.value, { a: 1, list: [] });
@@ -65,7 +70,7 @@ test("states, changes and values follow from the patches", async () => {
 });
 
 test("a record is made from its line, and a search reads the lines", async () => {
-  const source = new EmbeddedSource(data());
+  const source = new EmbeddedSource(asFile(data()));
   const record = await source.get("/runs/r%201/records/1");
   assert.deepEqual([record.line, record.reads[0].place, record.writes[0].place, record.input.value, record.actions], [LINES[1], "vars.a", "vars.b", { q: 1 }, [7]]);
   const found = await source.get("/runs/r%201/search", { text: "VARS" });
@@ -74,7 +79,7 @@ test("a record is made from its line, and a search reads the lines", async () =>
 });
 
 test("the lineage of one node is walked in the direction that was asked for", async () => {
-  const source = new EmbeddedSource(data());
+  const source = new EmbeddedSource(asFile(data()));
   const ids = async (direction) => (await source.get("/runs/r%201/lineage", { node: "b", direction })).nodes.map((node) => node.id);
   assert.deepEqual(await ids("ancestors"), ["a", "b"]);
   assert.deepEqual(await ids("descendants"), ["b", "c"]);
@@ -84,13 +89,13 @@ test("the lineage of one node is walked in the direction that was asked for", as
 test("an overview that a file does not hold is made from the spans", async () => {
   const held = data();
   held.responses["/runs/r%201/spans"].items = [{ index: 1, track: "steps", status: "failed", start_ms: 5, end_ms: 9, duration_ms: 4 }, { index: 1, track: "people", status: "answered", start_ms: 6, end_ms: 20, duration_ms: 14 }];
-  const overview = await new EmbeddedSource(held).get("/runs/r%201/spans/overview", { buckets: 10 });
+  const overview = await new EmbeddedSource(asFile(held)).get("/runs/r%201/spans/overview", { buckets: 10 });
   assert.deepEqual([overview.total, overview.end_ms, overview.items.length], [2, 20, 1]);
   assert.deepEqual([overview.items[0].failed, overview.items[0].wait_ms, overview.items[0].busy_ms, overview.items[0].people], [1, 14, 4, 1]);
 });
 
 test("bytes are given in parts until all are there", async () => {
-  const source = new EmbeddedSource(data());
+  const source = new EmbeddedSource(asFile(data()));
   let text = "";
   for await (const part of chunks(source, "/runs/r%201/journal")) text += Buffer.from(part).toString();
   assert.equal(text, `${LINES.join("\n")}\n`);

@@ -10,7 +10,7 @@ use super::{Served, world};
 fn embedded(page: &str) -> Value {
     let start = page.find("id=\"hence-data\">").unwrap() + "id=\"hence-data\">".len();
     let block: Value = serde_json::from_str(page[start..].split("</script>").next().unwrap()).unwrap();
-    assert_eq!((&block["format"], &block["encoding"]), (&json!("hence-view/1"), &json!("gzip+base64")));
+    assert_eq!((&block["format"], &block["encoding"]), (&json!("hence-view/2"), &json!("gzip+base64")));
     let script =
         "import base64,gzip,sys;sys.stdout.buffer.write(gzip.decompress(base64.b64decode(sys.stdin.read())))";
     let mut python = std::process::Command::new("python3")
@@ -27,7 +27,12 @@ fn embedded(page: &str) -> Value {
     writer.join().unwrap();
     assert!(python.wait().unwrap().success());
     assert_eq!(block["bytes"], text.len());
-    serde_json::from_slice(&text).unwrap()
+    let mut data: Value = serde_json::from_slice(&text).unwrap();
+    // Responses are texts, of which the page reads those that a view asks for.
+    for response in data["responses"].as_object_mut().unwrap().values_mut() {
+        *response = serde_json::from_str(response.as_str().unwrap()).unwrap();
+    }
+    data
 }
 
 fn has_python() -> bool {
