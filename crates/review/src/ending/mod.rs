@@ -1,4 +1,4 @@
-//! How an action ended: by exit codes and results first, by the words of its summary only when nothing else says it.
+//! The ending of an action: by exit codes and results first, by the words of its summary only when nothing else says it.
 
 use crate::command::EXIT_CODES;
 use crate::vocabulary::{
@@ -10,7 +10,7 @@ use hence_canon::{Object, Value};
 
 mod words;
 
-/// How an action ended, and what says so.
+/// The ending of an action, and what says so.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ending {
     /// Whether the action ended well.

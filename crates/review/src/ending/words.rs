@@ -93,7 +93,7 @@ enum Part {
 /// Reads a summary.
 pub(super) fn ending(summary: &str) -> Words {
     let parts = parts(summary);
-    let mut found = Found::default();
+    let mut found = Found { is_data: is_data(summary), ..Found::default() };
     let mut at = 0;
     while let Some(part) = parts.get(at) {
         if let Part::Word(word) = part {
@@ -109,8 +109,30 @@ pub(super) fn ending(summary: &str) -> Words {
     }
 }
 
+/// Returns whether a summary is the JSON text of an object or a list, whole or cut.
+fn is_data(summary: &str) -> bool {
+    let mut marks = summary.chars().filter(|sign| !sign.is_whitespace());
+    match marks.next() {
+        Some('{') => matches!(marks.next(), Some('"' | '}')),
+        Some('[') => matches!(marks.next(), Some('{' | '[' | '"' | ']')),
+        _ => false,
+    }
+}
+
+/// Returns whether a word of data begins a value, as in `"status": "failed"`, is given one, as in `"failed": true`, or
+/// has a number at the beginning of a value, as in `"stdout": "3 failed, 2 passed"`.
+fn is_statement(parts: &[Part], at: usize) -> bool {
+    let is_thing = |part: &&Part| matches!(part, Part::Word(word) if THINGS.contains(&word.as_str()));
+    let earlier = parts.get(..at).and_then(|earlier| earlier.iter().rev().find(|part| !is_thing(part)));
+    let is_said =
+        matches!(earlier, Some(Part::Gives)) || matches!(earlier, Some(Part::Number(count)) if *count > 0);
+    is_said || parts.get(at + 1) == Some(&Part::Gives)
+}
+
 #[derive(Default)]
 struct Found {
+    /// Whether the summary is data: what its texts are about, as "the first failure", is no ending.
+    is_data: bool,
     passed: bool,
     failed: bool,
     nothing_ran: bool,
@@ -120,7 +142,8 @@ impl Found {
     fn word(&mut self, word: &str, parts: &[Part], at: usize) {
         let is = |list: &[&str]| list.contains(&word);
         if is(FAILURES) {
-            self.failed |= counted(parts, at).is_none_or(|count| count > 0);
+            let uncounted = !self.is_data || is_statement(parts, at);
+            self.failed |= counted(parts, at).map_or(uncounted, |count| count > 0);
         } else if is(ERRORS) {
             let named = parts.get(at + 1) == Some(&Part::Gives);
             self.failed |= counted(parts, at).map_or(named, |count| count > 0);
@@ -298,6 +321,15 @@ mod tests {
             (r#"{"errors":[],"failed":0,"passed":3}"#, Words::Well),
             (r#"{"error":null,"ok":true}"#, Words::Well),
             (r#"{"failed":3,"passed":2}"#, Words::Badly),
+            (r#"{"status":"failed"}"#, Words::Badly),
+            (r#"{"failed":true}"#, Words::Badly),
+            (r#"{"failed":false,"ok":true}"#, Words::Well),
+            (r#"{"stdout":"3 failed, 2 passed"}"#, Words::Badly),
+            (r#"{"stdout":"3 tests failed"}"#, Words::Badly),
+            (r#"{"stdout":"ran: 3 failed, 2 passed"}"#, Words::Badly),
+            (r#"{"stdout":"0 failed, 2 passed"}"#, Words::Well),
+            (r#"[{"text":"The first failure is the earliest cited line"}]"#, Words::Silent),
+            (r#"{"supported":[{"text":"Every failure is named"}],"unsup…"#, Words::Silent),
             ("1 passed in 2.52s", Words::Well),
             ("failed: boom", Words::Badly),
             ("passport control", Words::Silent),
