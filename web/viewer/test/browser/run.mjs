@@ -125,6 +125,9 @@ test("the keyboard moves the cursor, opens dialogs and goes back", async () => {
   await page.keyboard.type("8");
   await page.keyboard.press("Enter");
   await page.waitForURL(/step\/8/, WAIT);
+  // The address is followed a moment later; keys act on the record that is shown.
+  await page.locator(".record.here:has-text('8')").waitFor(WAIT);
+  await page.locator("dialog[open]").waitFor({ state: "hidden", ...WAIT });
   await page.keyboard.press("d");
   await page.keyboard.press("j");
   await page.keyboard.press("j");
