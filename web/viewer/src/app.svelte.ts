@@ -72,6 +72,11 @@ function applyTheme(): void {
   document.documentElement.dataset["theme"] = app.isDark ? "dark" : "light";
 }
 
+/** Makes the page show what its address says. */
+export function followAddress(): void {
+  app.route = parseRoute(location.hash);
+}
+
 /** Finds the data, exchanges a token for a session, and follows the address. */
 export async function boot(): Promise<void> {
   try {
@@ -82,7 +87,7 @@ export async function boot(): Promise<void> {
   }
   applyTheme();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", applyTheme);
-  addEventListener("hashchange", () => (app.route = parseRoute(location.hash)));
+  addEventListener("hashchange", followAddress);
   try {
     const block = document.getElementById("hence-data");
     if (block === null) await openServer();

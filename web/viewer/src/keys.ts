@@ -1,6 +1,6 @@
 /** The keyboard: one place that says which key does what. */
 
-import { app, go } from "./app.svelte.ts";
+import { app, followAddress, go } from "./app.svelte.ts";
 import { pageAddress, runAddress } from "./lib/route.ts";
 import type { RunModel } from "./run.svelte.ts";
 
@@ -38,6 +38,8 @@ export function onKey(event: KeyboardEvent, actions: Actions): void {
 }
 
 function escape(event: KeyboardEvent, { run }: Actions): void {
+  // The event of a changed address comes later than the next key of a quick hand.
+  followAddress();
   if (app.dialog !== null) {
     app.dialog = null;
     event.preventDefault();

@@ -203,7 +203,11 @@ impl DiskFile for RealFile {
 
     // The store never shares an open file between threads that read or write it, so moving its position is safe.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        (&self.0).seek(SeekFrom::Start(offset))?;
+        match (&self.0).seek(SeekFrom::Start(offset)) {
+            // No file of this disk can be that long, so the place is after the end.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => return Ok(0),
+            outcome => outcome?,
+        };
         loop {
             match (&self.0).read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

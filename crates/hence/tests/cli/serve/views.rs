@@ -97,6 +97,10 @@ fn records_are_the_lines_of_the_journal() {
     let bytes = served.get("/runs/first/journal?offset=5&bytes=20");
     assert_eq!(bytes.body, &journal[5..25]);
     assert_eq!(bytes.header("hence-total-bytes"), Some(&*journal.len().to_string()));
+    for part in ["journal", "documents/problem.json"] {
+        let after = served.get(&format!("/runs/first/{part}?offset=9007199254740990&bytes=1"));
+        assert_eq!((after.status, after.body.len()), (200, 0), "{part}: no file is that long");
+    }
     let window = served.json("/runs/first/records?from=4&limit=2");
     assert_eq!((&window["items"][0]["index"], &window["next"]), (&json!(4), &json!(6)));
     assert_eq!(served.json("/runs/first/records?from=1000")["items"], json!([]));
