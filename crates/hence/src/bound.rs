@@ -51,7 +51,7 @@ pub(crate) struct BoundCallees {
     budget: Mutex<(Limits, Usage)>,
     /// The run whose idempotency keys are used, where the run that is driven is a retry.
     root: Mutex<Option<Arc<str>>>,
-    /// Whether something may be called, so that secrets must be at hand.
+    /// Whether something may be called, so that secrets must be available.
     may_call: bool,
 }
 

@@ -53,7 +53,7 @@ struct Shared {
     wake: Condvar,
 }
 
-/// What happens at this moment.
+/// The work in progress that the live line shows.
 #[derive(Default)]
 struct Shown {
     /// The steps that are executed, the oldest first.

@@ -143,7 +143,7 @@ impl Authored {
 }
 
 impl Program for Authored {
-    /// What an agent reported is not taken back.
+    /// Nothing: a reported operation is never rolled back.
     type Snapshot = ();
     type Recorded = Operation;
 
