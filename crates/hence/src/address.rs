@@ -1,7 +1,8 @@
 //! Places as a command line names them: `RUN`, `RUN@N` for a record, `RUN:STEP` for a step, and paths in a state.
 
 use hence_canon::JsonPointer;
-use hence_store::{Store, StoreError};
+use hence_store::StoreError;
+use hence_store::StoreHandle;
 
 use crate::code::Code;
 use crate::context::Context;
@@ -24,7 +25,7 @@ impl Address {
         Self::in_store(&context.store()?, text)
     }
 
-    fn in_store(store: &dyn Store, text: &str) -> Result<Self, CliError> {
+    fn in_store(store: &StoreHandle, text: &str) -> Result<Self, CliError> {
         match store.find(text) {
             Ok(run) => Ok(Self { run: run.as_str().to_owned(), at: None }),
             Err(StoreError::NoSuchRun { .. } | StoreError::PrefixNotFound { .. }) => {
@@ -38,7 +39,7 @@ impl Address {
     }
 
     /// Returns the run and the place in it, if the text before the last possible sign names a run.
-    pub(crate) fn split(store: &dyn Store, text: &str) -> Option<Self> {
+    pub(crate) fn split(store: &StoreHandle, text: &str) -> Option<Self> {
         text.rmatch_indices(['@', ':']).find_map(|(index, sign)| {
             let (run, at) = (text.get(..index)?, text.get(index + 1..)?);
             let is_place = !at.is_empty() && (sign == ":" || at.parse::<u64>().is_ok());

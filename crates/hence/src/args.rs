@@ -14,6 +14,8 @@ mod trace;
 pub(crate) mod vars;
 pub(crate) mod view;
 
+use crate::store_place::DEFAULT_STORE;
+use crate::store_place::StorePlace;
 use std::path::{Path, PathBuf};
 
 use clap::builder::NonEmptyStringValueParser;
@@ -48,8 +50,8 @@ Exit codes: 0 yes, 1 no or a finding, 2 usage, 3 waiting, 4 store, 5 partial";
 #[command(name = "hence", version, after_help = EXAMPLES, max_term_width = 100)]
 pub(crate) struct Args {
     /// The folder of the store
-    #[arg(long, global = true, value_name = "DIR", default_value = ".hence")]
-    pub(crate) store: PathBuf,
+    #[arg(long, global = true, value_name = "DIR", default_value = DEFAULT_STORE)]
+    pub(crate) store: StorePlace,
     /// Print JSON; `hence schema COMMAND` describes it
     #[arg(long, global = true)]
     pub(crate) json: bool,

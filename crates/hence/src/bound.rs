@@ -1,5 +1,6 @@
 //! Calls of bound steps: they use the same capabilities, executor and call log as the steps of a skill.
 
+use hence_store::StoreHandle;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hence_canon::{Digest, Float, Object, Value};
@@ -117,8 +118,8 @@ impl BoundCallees {
     }
 
     /// Stores what is exchanged with models in the store of a folder.
-    pub(crate) fn store_exchanges_in(&self, folder: &std::path::Path) {
-        self.library.store_exchanges_in(Arc::new(StoreExchanges(folder.to_owned())));
+    pub(crate) fn store_exchanges_in(&self, store: &StoreHandle) {
+        self.library.store_exchanges_in(Arc::new(StoreExchanges(store.clone())));
     }
 
     /// Releases the log of the run.

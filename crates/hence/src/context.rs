@@ -1,10 +1,9 @@
 //! The context every command runs in: the store and the terminal.
 
 use std::io::{IsTerminal as _, Write as _};
-use std::path::PathBuf;
 
 use anstyle::{AnsiColor, Style};
-use hence_store::FileStore;
+use hence_store::StoreHandle;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -14,11 +13,12 @@ use crate::escape::{escape, escape_json, is_visible_json};
 use crate::hint::Hint;
 use crate::pager::{self, Shown};
 use crate::report::Text;
+use crate::store_place::StorePlace;
 use crate::{live, terminal};
 
 /// The place of the store and the form of the output.
 pub(crate) struct Context {
-    pub(crate) folder: PathBuf,
+    pub(crate) place: StorePlace,
     json: bool,
     quiet: bool,
     pager: Pager,
@@ -54,22 +54,22 @@ struct ErrorBody<'a> {
 impl Context {
     pub(crate) fn new(args: &Args) -> Self {
         let pager = if args.no_pager { Pager::Never } else { Pager::OnTerminals };
-        Self { folder: args.store.clone(), json: args.json, quiet: args.quiet, pager }
+        Self { place: args.store.clone(), json: args.json, quiet: args.quiet, pager }
     }
 
     /// Makes the context of a server on a store: nothing is said on the terminal.
-    pub(crate) fn of_server(folder: PathBuf) -> Self {
-        Self { folder, json: true, quiet: true, pager: Pager::Never }
+    pub(crate) fn of_server(place: StorePlace) -> Self {
+        Self { place, json: true, quiet: true, pager: Pager::Never }
     }
 
     /// Opens the store, which must exist.
-    pub(crate) fn store(&self) -> Result<FileStore, CliError> {
-        Ok(FileStore::open(&self.folder)?)
+    pub(crate) fn store(&self) -> Result<StoreHandle, CliError> {
+        Ok(self.place.open()?)
     }
 
     /// Opens the store, and creates it if there is none.
-    pub(crate) fn store_or_new(&self) -> Result<FileStore, CliError> {
-        Ok(FileStore::open_or_create(&self.folder)?)
+    pub(crate) fn store_or_new(&self) -> Result<StoreHandle, CliError> {
+        Ok(self.place.open_or_create()?)
     }
 
     /// Returns whether JSON was requested.

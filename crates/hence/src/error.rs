@@ -192,7 +192,11 @@ impl From<StoreError> for CliError {
 
 impl From<AppendError> for CliError {
     fn from(error: AppendError) -> Self {
-        Self::from_error(Code::Disk, error)
+        let code = match &error {
+            AppendError::Fenced { .. } => Code::InUse,
+            _ => Code::Disk,
+        };
+        Self::from_error(code, error)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Policies of runs: reading them, opening gates, and reporting blocks.
 
+use hence_store::StoreHandle;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use hence_policy::{Options, Summary, check};
 use hence_projection::{PolicyGate, Program, RecordedRun, policies_document, trace_of_measured_run};
 use hence_review::vocabulary::PolicySeverity;
 use hence_state::ProblemSpec;
-use hence_store::{RunId, Store};
+use hence_store::RunId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -123,7 +124,7 @@ pub(crate) fn blocked(run: &str, blocked: &Blocked, executed: &[ExecutedCall]) -
 }
 
 /// Reads the calls that a blocked step has made from the journal of its run.
-pub(crate) fn executed_calls(store: &dyn Store, id: &RunId, blocked: &Blocked) -> Vec<ExecutedCall> {
+pub(crate) fn executed_calls(store: &StoreHandle, id: &RunId, blocked: &Blocked) -> Vec<ExecutedCall> {
     let Ok(journal) = store.journal_bytes(id) else { return Vec::new() };
     let Ok((_, mut reader)) = Reader::open(crate::kind::whole_records(&journal)) else { return Vec::new() };
     let found = reader.find_map(|chained| chained.ok().filter(|chained| chained.index == blocked.index));
@@ -191,7 +192,7 @@ impl JudgedAfterwards {
 
 impl PolicyCounts {
     /// Judges the journal of a run by the policies in force; `None` when the run has none.
-    pub(crate) fn of(store: &dyn Store, id: &RunId, program: Program<'_>) -> Option<Self> {
+    pub(crate) fn of(store: &StoreHandle, id: &RunId, program: Program<'_>) -> Option<Self> {
         let journal = store.journal_bytes(id).ok()?;
         let blobs = StoreBlobs(store);
         let policies = policies_in_force(&journal, &blobs)?;

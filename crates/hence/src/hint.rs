@@ -536,8 +536,8 @@ pub(crate) fn review_status(review: &str) -> Hint {
 /// Returns a command line that can be typed as it is, with the store this command used.
 pub(crate) fn command(context: &Context, words: &[&str]) -> String {
     let mut all = vec!["hence".to_owned()];
-    if context.folder != std::path::Path::new(".hence") {
-        all.extend(["--store".to_owned(), word(&context.folder.display().to_string())]);
+    if !context.place.is_default() {
+        all.extend(["--store".to_owned(), word(&context.place.to_string())]);
     }
     all.extend(words.iter().map(|text| word(text)));
     all.join(" ")

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 
 use hence_journal::{Chained, Control, Record};
 use hence_state::Profile;
-use hence_store::{Condition, FileStore, RunId, RunSummary, Store as _, StoreError};
+use hence_store::{Condition, RunId, RunSummary, StoreError, StoreHandle};
 
 /// The bytes that are read first. A record is about 1 KiB; a long one is found by reading further back.
 const WINDOW_BYTES: u64 = 16 * 1024;
@@ -13,7 +13,7 @@ const WINDOW_BYTES: u64 = 16 * 1024;
 const HEADER_BYTES_MAX: u64 = 64 * 1024;
 
 /// Returns the first line of a journal; nothing when it has none of a usual length.
-pub(crate) fn header_line(store: &FileStore, run: &RunId) -> Result<Vec<u8>, StoreError> {
+pub(crate) fn header_line(store: &StoreHandle, run: &RunId) -> Result<Vec<u8>, StoreError> {
     let mut line = Vec::new();
     let mut reader = BufReader::new(store.read_journal_at(run, 0)?.take(HEADER_BYTES_MAX));
     // What cannot be read is reported where the whole journal is read.
@@ -23,7 +23,7 @@ pub(crate) fn header_line(store: &FileStore, run: &RunId) -> Result<Vec<u8>, Sto
 
 /// Reads the last record that is not a checkpoint; the header when there is no other. `None` when it cannot be read.
 pub(crate) fn last_change(
-    store: &FileStore,
+    store: &StoreHandle,
     summary: &RunSummary,
     profile: Option<Profile>,
 ) -> Option<Chained> {

@@ -39,6 +39,7 @@ mod skills;
 mod solve;
 mod standing;
 mod standing_view;
+mod store_place;
 mod target;
 mod terminal;
 mod time_log;

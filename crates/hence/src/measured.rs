@@ -4,7 +4,7 @@ use hence_canon::time::Instant;
 use hence_canon::{Object, Value};
 use hence_engine::{CallTimes, Measured, MeasuredTimes, RecordTimes, Span, TimedRecord, WaitTimes};
 use hence_journal::{Chained, Control, Lines, Record, RecordIndex};
-use hence_store::{AttachmentName, FileStore, RunId, RunSummary, Store, StoreError};
+use hence_store::{AttachmentName, RunId, RunSummary, StoreError, StoreHandle};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -105,7 +105,7 @@ impl RunTimes {
     }
 
     /// Reads the measured times of a run. A time log that cannot be read measures nothing.
-    pub(crate) fn of_run(store: &dyn Store, run: &RunId, journal: &[u8]) -> Self {
+    pub(crate) fn of_run(store: &StoreHandle, run: &RunId, journal: &[u8]) -> Self {
         let mut found = Self::default();
         let records = timed_records(journal);
         let find = |index: RecordIndex| *records.get(usize::try_from(index.get()).ok()?)?;
@@ -124,7 +124,7 @@ impl RunTimes {
     }
 
     /// Reads when the last record of a run was appended, and nothing else: the journal and its time log may be long.
-    pub(crate) fn of_last(store: &FileStore, run: &RunId, last: &Chained) -> Self {
+    pub(crate) fn of_last(store: &StoreHandle, run: &RunId, last: &Chained) -> Self {
         let mut found = Self::default();
         let timed = TimedRecord { hash: last.hash, is_rollback: false };
         let find = |index: RecordIndex| (index == last.index).then_some(timed);
@@ -197,7 +197,7 @@ pub(crate) fn say(context: &Context, run: &str, remarks: &[String]) {
 const FIRST_LINE_BYTES: u64 = 4096;
 
 /// Returns when a run was created, as this store measured it: the first line of its time log.
-pub(crate) fn created_at(store: &FileStore, summary: &RunSummary) -> Option<String> {
+pub(crate) fn created_at(store: &StoreHandle, summary: &RunSummary) -> Option<String> {
     let start = store.attachment_start(&summary.run, &times_name(), FIRST_LINE_BYTES).ok()?;
     let (line, _) = start.split_at(start.iter().position(|byte| *byte == b'\n')?);
     let (header, _) = Chained::decode_header(summary.header.as_deref()?.as_bytes()).ok()?;

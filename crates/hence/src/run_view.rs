@@ -7,7 +7,7 @@ use hence_canon::{Object, Value};
 use hence_engine::{Engine, RunKind};
 use hence_journal::{Chained, Control, LoopAction, Record};
 use hence_state::{Profile, StepStatus};
-use hence_store::{Condition, FileStore, RunSummary, RunView, Store as _, VIEW_RECORDS_MIN};
+use hence_store::{Condition, RunSummary, RunView, StoreHandle, VIEW_RECORDS_MIN};
 
 use crate::bundle::referenced_blobs;
 use crate::journal_end::last_change;
@@ -52,7 +52,7 @@ pub(crate) struct RunRowView {
 impl RunView for RunRowView {
     const ATTACHMENTS: &'static [&'static str] = &[target::PROBLEM, skills::RETRY, TIMES];
 
-    fn compute(store: &FileStore, summary: &RunSummary) -> Self {
+    fn compute(store: &StoreHandle, summary: &RunSummary) -> Self {
         let header = decoded_header(summary);
         let created_at = header.as_ref().and_then(|(chained, _)| match &chained.record {
             Record::Header(header) => Some(header.created_at.to_string()),
@@ -112,7 +112,7 @@ impl RunRowView {
 }
 
 /// Returns the id of the skill that the problem of a run pins.
-fn skill_of(store: &FileStore, summary: &RunSummary) -> Option<String> {
+fn skill_of(store: &StoreHandle, summary: &RunSummary) -> Option<String> {
     let problem = store.attachment(&summary.run, &target::problem_name()).ok()?;
     let problem = hence_canon::parse_lenient(&problem).ok()?.value;
     if RunKind::of(&problem) != RunKind::Skill {
@@ -123,7 +123,7 @@ fn skill_of(store: &FileStore, summary: &RunSummary) -> Option<String> {
 
 /// Returns the status of a run: from its last record, and for a completed one from the view of it that is cached, if it is
 /// long.
-pub(crate) fn status_of(store: &FileStore, summary: &RunSummary) -> &'static str {
+pub(crate) fn status_of(store: &StoreHandle, summary: &RunSummary) -> &'static str {
     let is_completed = matches!(
         last_change(store, summary, decoded_header(summary).map(|(_, profile)| profile)),
         Some(Chained { record: Record::Control(Control::Complete { .. }), .. })
@@ -135,7 +135,7 @@ pub(crate) fn status_of(store: &FileStore, summary: &RunSummary) -> &'static str
 }
 
 /// Returns the status of a run, from its records.
-pub(crate) fn status_computed(store: &FileStore, summary: &RunSummary) -> &'static str {
+pub(crate) fn status_computed(store: &StoreHandle, summary: &RunSummary) -> &'static str {
     status_with(store, summary, decoded_header(summary).map(|(_, profile)| profile))
 }
 
@@ -154,7 +154,7 @@ fn decoded_header(summary: &RunSummary) -> Option<(Chained, Profile)> {
 }
 
 /// Returns whether the store has every large value of a run: a step whose outcome is in a missing one may have failed.
-pub(crate) fn has_every_value(store: &FileStore, summary: &RunSummary) -> bool {
+pub(crate) fn has_every_value(store: &StoreHandle, summary: &RunSummary) -> bool {
     let Ok(journal) = store.journal_bytes(&summary.run) else { return false };
     let has_values = str::from_utf8(&journal).map_or(true, |text| text.contains(BLOB_MARK));
     !has_values
@@ -163,7 +163,7 @@ pub(crate) fn has_every_value(store: &FileStore, summary: &RunSummary) -> bool {
             .all(|digest| store.has_blob(digest).unwrap_or(false))
 }
 
-fn status_with(store: &FileStore, summary: &RunSummary, profile: Option<Profile>) -> &'static str {
+fn status_with(store: &StoreHandle, summary: &RunSummary, profile: Option<Profile>) -> &'static str {
     if matches!(summary.condition, Condition::Damaged(_)) {
         return "damaged";
     }
@@ -185,7 +185,12 @@ fn status_with(store: &FileStore, summary: &RunSummary, profile: Option<Profile>
     }
 }
 
-fn after_step(store: &FileStore, summary: &RunSummary, profile: Option<Profile>, step: &str) -> &'static str {
+fn after_step(
+    store: &StoreHandle,
+    summary: &RunSummary,
+    profile: Option<Profile>,
+    step: &str,
+) -> &'static str {
     let problem = store.attachment(&summary.run, &target::problem_name()).ok();
     let Some(problem) = problem.and_then(|bytes| hence_canon::parse_lenient(&bytes).ok()) else {
         return UNFINISHED;

@@ -1,13 +1,12 @@
 //! Stores the records and blobs of a run.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use hence_canon::{Canonical, Digest, Value};
 use hence_capabilities::ExchangeStore;
 use hence_engine::{Blobs, Meter, NoMeter, Sink, SinkError};
 use hence_journal::{Head, Sealed};
-use hence_store::{Durability, FileStore, RunWriter, Store, StoreError};
+use hence_store::{Durability, RunWriter, StoreError, StoreHandle};
 
 use crate::clock::SystemClock;
 use crate::time_log::TimeLog;
@@ -21,13 +20,13 @@ pub(crate) struct StoreSink<'a> {
 }
 
 impl<'a> StoreSink<'a> {
-    pub(crate) fn new(store: &'a dyn Store, writer: Box<dyn RunWriter>) -> Self {
+    pub(crate) fn new(store: &'a StoreHandle, writer: Box<dyn RunWriter>) -> Self {
         let head = writer.head();
         Self { writer, blobs: StoreBlobs(store), head, times: None }
     }
 
     /// Makes a sink that also writes the time log of the run.
-    pub(crate) fn measured(store: &'a dyn Store, mut writer: Box<dyn RunWriter>) -> (Self, Arc<TimeLog>) {
+    pub(crate) fn measured(store: &'a StoreHandle, mut writer: Box<dyn RunWriter>) -> (Self, Arc<TimeLog>) {
         let times = TimeLog::open(&mut *writer, SystemClock::started());
         (Self { times: Some(times.clone()), ..Self::new(store, writer) }, times)
     }
@@ -68,20 +67,19 @@ impl Sink for StoreSink<'_> {
     }
 }
 
-/// Stores what is exchanged with models as blobs, in the store of a folder.
-pub(crate) struct StoreExchanges(pub(crate) PathBuf);
+/// Stores what is exchanged with models as blobs.
+pub(crate) struct StoreExchanges(pub(crate) StoreHandle);
 
 impl ExchangeStore for StoreExchanges {
     fn put(&self, exchange: &Canonical) -> Result<Value, String> {
-        let stored =
-            FileStore::open(&self.0).and_then(|store| store.put_blob(exchange.bytes(), Durability::Synced));
+        let stored = self.0.put_blob(exchange.bytes(), Durability::Synced);
         stored.map_err(|error| error.to_string())?;
         Ok(hence_engine::reference(exchange).value().clone())
     }
 }
 
 /// Reads blobs from a store.
-pub(crate) struct StoreBlobs<'a>(pub(crate) &'a dyn Store);
+pub(crate) struct StoreBlobs<'a>(pub(crate) &'a StoreHandle);
 
 impl Blobs for StoreBlobs<'_> {
     fn get(&self, digest: &Digest) -> Result<Option<Vec<u8>>, SinkError> {

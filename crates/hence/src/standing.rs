@@ -9,7 +9,7 @@ use hence_cognition::state::StepStatus;
 use hence_engine::{Blobs, RunKind};
 use hence_skills::{outcomes_with_failures, recorded_outcome};
 use hence_state::{Outcome, StepResult};
-use hence_store::{FileStore, RunId, Store as _};
+use hence_store::{RunId, StoreHandle};
 
 use crate::escape::escape;
 use crate::kind::whole_records;
@@ -44,7 +44,7 @@ pub(crate) fn of_outcome(outcome: &StepOutcome) -> Option<&'static str> {
 }
 
 /// Returns the outcomes of a completed run that make it a partial one.
-pub(crate) fn failures(store: &FileStore, run: &RunId) -> Vec<StepOutcome> {
+pub(crate) fn failures(store: &StoreHandle, run: &RunId) -> Vec<StepOutcome> {
     let journal = store.journal_bytes(run).unwrap_or_default();
     outcomes_with_failures(whole_records(&journal), &StoreBlobs(store))
 }

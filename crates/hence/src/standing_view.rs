@@ -7,9 +7,8 @@ use hence_canon::{Object, Value};
 use hence_cognition::run::describe_failures;
 use hence_cognition::state::StepStatus;
 use hence_engine::{Engine, RunKind};
-use hence_store::{FileStore, RunId, RunSummary, RunView, Store as _};
+use hence_store::{RunId, RunSummary, RunView, StoreHandle};
 
-use crate::error::CliError;
 use crate::kind::{self, Purpose};
 use crate::measured::{RunTimes, WaitTimesRow};
 use crate::run_view::{UNFINISHED, has_every_value, is_long, status_computed};
@@ -59,10 +58,9 @@ impl RunView for StandingView {
     const ATTACHMENTS: &'static [&'static str] =
         &[target::PROBLEM, skills::SKILL, skills::NESTED, skills::CAPABILITIES, TIMES, TIMES_ELSEWHERE];
 
-    fn compute(store: &FileStore, summary: &RunSummary) -> Self {
+    fn compute(store: &StoreHandle, summary: &RunSummary) -> Self {
         let status = status_computed(store, summary);
-        let journal = store.reopened().map_err(CliError::from);
-        match journal.and_then(|store| Journal::of_stored(store, &summary.run)) {
+        match Journal::of_stored(store.clone(), &summary.run) {
             Ok(journal) => Self::of_journal(store, summary, &journal, status),
             Err(error) => Self { status, damage: Some(error.message), ..Self::default() },
         }
@@ -115,7 +113,12 @@ impl RunView for StandingView {
 }
 
 impl StandingView {
-    fn of_journal(store: &FileStore, summary: &RunSummary, journal: &Journal, status: &'static str) -> Self {
+    fn of_journal(
+        store: &StoreHandle,
+        summary: &RunSummary,
+        journal: &Journal,
+        status: &'static str,
+    ) -> Self {
         let records = kind::whole_records(&journal.bytes);
         let times = RunTimes::of(journal);
         let last = crate::journal_end::last_change(store, summary, Some(journal.profile()));
@@ -156,7 +159,7 @@ impl StandingView {
 
 /// Caches the view of a long run that has just been written, so that the next command which looks at it does not read its
 /// history.
-pub(crate) fn refresh(store: &FileStore, run: &RunId) {
+pub(crate) fn refresh(store: &StoreHandle, run: &RunId) {
     // A cache that cannot be written is not an error: the journal has everything.
     if let Ok(summary) = store.summary(run)
         && is_long(&summary)

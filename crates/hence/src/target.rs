@@ -6,7 +6,7 @@ use hence_canon::{Canonical, Lenient, Value, did_you_mean};
 use hence_engine::RunKind;
 use hence_journal::{Chained, Header, Lines, Record, RecordIndex};
 use hence_state::{Profile, ProfileName};
-use hence_store::{AttachmentName, FileStore, RunId, Store, StoreError};
+use hence_store::{AttachmentName, RunId, StoreError, StoreHandle};
 
 use crate::address::Address;
 use crate::code::Code;
@@ -31,7 +31,7 @@ pub(crate) struct Journal {
     /// The declarations of the capabilities it may call, if there are any.
     pub(crate) capabilities: Option<Vec<u8>>,
     /// The store it belongs to; a file belongs to none.
-    pub(crate) store: Option<FileStore>,
+    pub(crate) store: Option<StoreHandle>,
     /// The documents next to it that exist and cannot be read, with the reason.
     pub(crate) unreadable: Vec<String>,
 }
@@ -55,7 +55,7 @@ struct Documents {
 }
 
 /// Finds a run by its id or a prefix of it.
-pub(crate) fn find_run(store: &dyn Store, name: &str) -> Result<RunId, CliError> {
+pub(crate) fn find_run(store: &StoreHandle, name: &str) -> Result<RunId, CliError> {
     store.find(name).map_err(|error| match error {
         StoreError::NoSuchRun { .. } | StoreError::PrefixNotFound { .. } => unknown_run(store, name),
         other => other.into(),
@@ -63,7 +63,7 @@ pub(crate) fn find_run(store: &dyn Store, name: &str) -> Result<RunId, CliError>
 }
 
 /// Describes a text that names no run: a place in a run, where a whole run is needed, or a word that is almost right.
-pub(crate) fn unknown_run(store: &dyn Store, name: &str) -> CliError {
+pub(crate) fn unknown_run(store: &StoreHandle, name: &str) -> CliError {
     if let Some(Address { run, at: Some(at) }) = Address::split(store, name) {
         let message = format!("{name:?} is the place {at:?} in run {run}, and a whole run is needed here");
         return CliError::new(Code::NoSuchPlace, message).with_hint(hint::WHOLE_RUN);
@@ -81,7 +81,7 @@ pub(crate) fn unknown_run(store: &dyn Store, name: &str) -> CliError {
 }
 
 /// Describes a run that was removed, if its tombstone is in the store.
-fn removed(store: &dyn Store, name: &str) -> Option<String> {
+fn removed(store: &StoreHandle, name: &str) -> Option<String> {
     let stone = store.tombstone(&RunId::new(name).ok()?).ok()??;
     let stone = hence_canon::parse(&stone).ok()?;
     let text = |key: &str| stone.get(key).and_then(Value::as_str).unwrap_or("unknown").to_owned();
@@ -124,7 +124,7 @@ impl Journal {
     }
 
     /// Reads a run of a store.
-    pub(crate) fn of_stored(store: FileStore, run: &RunId) -> Result<Self, CliError> {
+    pub(crate) fn of_stored(store: StoreHandle, run: &RunId) -> Result<Self, CliError> {
         let bytes = store.journal_bytes(run)?;
         let documents = Documents {
             problem: attachment(&store, run, &problem_name())?,
@@ -136,7 +136,7 @@ impl Journal {
     }
 
     /// Reads a run of a store as far as it can be read, to judge it: a document that cannot be read is noted, not an error.
-    pub(crate) fn of_stored_to_judge(store: FileStore, run: &RunId) -> Result<Self, CliError> {
+    pub(crate) fn of_stored_to_judge(store: StoreHandle, run: &RunId) -> Result<Self, CliError> {
         let bytes = store.journal_bytes(run)?;
         let mut unreadable = Vec::new();
         let mut read = |name: &AttachmentName| match attachment(&store, run, name) {
@@ -157,7 +157,7 @@ impl Journal {
     }
 
     /// Reads the header and the problem of a run of the store, which say what kind of run it is.
-    pub(crate) fn start_of_run(store: &FileStore, run: &RunId) -> Result<Self, CliError> {
+    pub(crate) fn start_of_run(store: &StoreHandle, run: &RunId) -> Result<Self, CliError> {
         let problem = attachment(store, run, &problem_name())?;
         let documents = Documents { problem, ..Documents::default() };
         let header = journal_end::header_line(store, run)?;
@@ -169,7 +169,7 @@ impl Journal {
         Self::new(name.to_owned(), bytes, Documents::default(), None)
     }
 
-    fn new(name: String, bytes: Vec<u8>, documents: Documents, store: Option<FileStore>) -> Self {
+    fn new(name: String, bytes: Vec<u8>, documents: Documents, store: Option<StoreHandle>) -> Self {
         let Documents { problem, skill, nested, capabilities } = documents;
         let kind = RunKind::of_journal(&bytes);
         let unreadable = Vec::new();
@@ -203,7 +203,7 @@ impl Journal {
     fn of_file_or_run(
         context: &Context,
         name: &str,
-        read: fn(FileStore, &RunId) -> Result<Self, CliError>,
+        read: fn(StoreHandle, &RunId) -> Result<Self, CliError>,
     ) -> Result<Self, CliError> {
         let path = Path::new(name);
         let of_run = || {
@@ -305,7 +305,7 @@ fn read_next_to(path: &Path, name: &str) -> Result<Option<Vec<u8>>, CliError> {
 }
 
 /// Reads an attachment of a run; `None` when there is none.
-fn attachment(store: &FileStore, run: &RunId, name: &AttachmentName) -> Result<Option<Vec<u8>>, CliError> {
+fn attachment(store: &StoreHandle, run: &RunId, name: &AttachmentName) -> Result<Option<Vec<u8>>, CliError> {
     match store.attachment(run, name) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(StoreError::NoSuchAttachment { .. }) => Ok(None),

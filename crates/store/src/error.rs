@@ -19,6 +19,9 @@ pub enum StoreError {
     /// An operation on a file or folder failed.
     #[error(transparent)]
     Disk(#[from] DiskError),
+    /// A database refused an operation or could not be reached.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
     /// The folder holds something else than a store.
     #[error("{path} is not a store: expected a file `format`, found {found}")]
     NotAStore {
@@ -193,6 +196,22 @@ pub enum AppendError {
         /// The failure.
         source: DiskError,
     },
+    /// The database failed during this write. Whether the lines are stored is known only after opening the run again.
+    #[error("append to run {run} not confirmed: {source}")]
+    Unconfirmed {
+        /// The run.
+        run: RunId,
+        /// The failure.
+        source: DatabaseError,
+    },
+    /// Another writer took the lease of the run, because this one did not renew it in time. Nothing was written.
+    #[error("the lease of run {run} was taken over by {holder}; nothing was written")]
+    Fenced {
+        /// The run.
+        run: RunId,
+        /// The present holder of the lease.
+        holder: Holder,
+    },
     /// The stored journal changed although this writer holds the lease. Nothing was written.
     #[error("journal of run {run} has {found} bytes, this writer left {expected}: something else changed it")]
     ModifiedExternally {
@@ -212,6 +231,44 @@ pub enum AppendError {
         #[source]
         cause: Arc<AppendError>,
     },
+}
+
+/// A failed operation on a database.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{location}: {reason}")]
+pub struct DatabaseError {
+    /// The address of the database, without its password.
+    pub location: String,
+    /// The kind of the failure.
+    pub kind: DatabaseErrorKind,
+    /// The failure: what was tried, what was expected, what was found.
+    pub reason: String,
+}
+
+/// The kind of a failed operation on a database. Each kind has advice of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DatabaseErrorKind {
+    /// The address cannot be read.
+    InvalidAddress,
+    /// No server answers at the address, or the connection was lost.
+    Unreachable,
+    /// The server refused the name or the password.
+    AccessDenied,
+    /// The server is older than the oldest version that is supported.
+    ServerTooOld,
+    /// The tables are missing, or older than this version expects.
+    NotMigrated,
+    /// The tables were made by a newer version.
+    NewerThanProgram,
+    /// The role may not write.
+    ReadOnly,
+    /// No space is left.
+    Full,
+    /// Stored rows contradict each other.
+    Damaged,
+    /// Any other failure.
+    Other,
 }
 
 /// A failed operation on a file or folder.

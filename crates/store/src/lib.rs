@@ -2,8 +2,8 @@
 //!
 //! [`Store`] is a contract: a run is created as a whole, one writer appends to it by compare-and-append, readers read from
 //! any record on, blobs are stored by their SHA-256. [`FileStore`] implements it in a folder, [`MemoryStore`] in memory,
-//! and the module `contract` (feature `contract`) tests any implementation. Nothing above this crate may
-//! assume a local file.
+//! `hence-store-postgres` in a database, and the module `contract` (feature `contract`) tests any implementation. Layers above
+//! hold a [`StoreHandle`] and never assume a local file.
 //!
 //! A store does not interpret its bytes, except for the end of a journal, which `hence_journal` reads; the chain is
 //! verified there. A store chooses no folder, reads no environment and prints nothing.
@@ -35,6 +35,7 @@ pub mod contract;
 mod doctor;
 mod error;
 mod file;
+mod handle;
 mod lines;
 mod memory;
 mod run_id;
@@ -42,15 +43,21 @@ mod store;
 mod summary;
 #[cfg(any(test, feature = "contract"))]
 mod testing;
+mod view;
 
 pub use attachment::{ATTACHMENT_NAME_BYTES_MAX, AttachmentName, InvalidAttachmentName};
 pub use confined::{ConfinedError, read_confined};
 pub use doctor::{Doctor, Finding, Gravity, Repair, Repaired, Report};
-pub use error::{Action, AppendError, CANDIDATES_MAX, Damage, DiskError, DiskErrorKind, StoreError};
-pub use file::{FileStore, RunView, VIEW_FILE, VIEW_RECORDS_MIN};
+pub use error::{
+    Action, AppendError, CANDIDATES_MAX, Damage, DatabaseError, DatabaseErrorKind, DiskError, DiskErrorKind,
+    StoreError,
+};
+pub use file::{FileStore, VIEW_FILE};
+pub use handle::StoreHandle;
 pub use hence_journal::Durability;
 pub use lines::{APPEND_BYTES_MAX, InvalidLines};
 pub use memory::MemoryStore;
 pub use run_id::{InvalidRunId, RUN_ID_BYTES_MAX, RunId};
 pub use store::{BLOB_BYTES_MAX, Cut, Holder, Lease, NewRun, Opened, RunWriter, SideLog, Store};
 pub use summary::{Condition, RunSummary, SUMMARY_HEADER_BYTES_MAX};
+pub use view::{Listed, Listing, RunView, Stamp, Stamps, VIEW_RECORDS_MIN, ViewBinding};

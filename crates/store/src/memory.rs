@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hence_canon::Digest;
+use hence_canon::{Digest, Value};
 use hence_journal::{Head, RecordCount, RecordIndex};
 
 use crate::lines::{check_lines, whole_lines};
 use crate::summary::{find_prefix, header_of};
 use crate::{
-    AppendError, AttachmentName, BLOB_BYTES_MAX, Condition, Doctor, Durability, Holder, Lease, NewRun,
-    Opened, Repaired, Report, RunId, RunSummary, RunWriter, SideLog, Store, StoreError,
+    AppendError, AttachmentName, BLOB_BYTES_MAX, Condition, Doctor, Durability, Holder, Lease, Listed,
+    Listing, NewRun, Opened, Repaired, Report, RunId, RunSummary, RunWriter, SideLog, Stamp, Stamps, Store,
+    StoreError, ViewBinding,
 };
 
 /// A store in memory, for tests and for programs that embed `hence` without storing runs.
@@ -24,6 +25,8 @@ pub struct MemoryStore(Arc<Mutex<Held>>);
 struct Held {
     runs: BTreeMap<RunId, HeldRun>,
     blobs: BTreeMap<Digest, Vec<u8>>,
+    tombstones: BTreeMap<RunId, Vec<u8>>,
+    sections: BTreeMap<String, MemoryStore>,
 }
 
 #[derive(Debug)]
@@ -32,6 +35,7 @@ struct HeldRun {
     head: Head,
     attachments: BTreeMap<AttachmentName, Vec<u8>>,
     is_leased: bool,
+    is_foreign: bool,
 }
 
 impl MemoryStore {
@@ -49,18 +53,7 @@ impl MemoryStore {
         self.lock().runs.get_mut(run).map(read).ok_or_else(|| StoreError::NoSuchRun { run: run.clone() })
     }
 
-    fn writer(&self, run: &RunId, head: Head) -> Box<dyn RunWriter> {
-        let lease = Arc::new(MemoryLease { store: self.clone(), run: run.clone() });
-        Box::new(MemoryWriter { lease, head })
-    }
-}
-
-fn this_process() -> Holder {
-    Holder::Named(format!("process {}", std::process::id()))
-}
-
-impl Store for MemoryStore {
-    fn create(&self, new: NewRun) -> Result<Box<dyn RunWriter>, StoreError> {
+    fn insert(&self, new: NewRun, is_foreign: bool) -> Result<Box<dyn RunWriter>, StoreError> {
         let head = check_lines(&new.lines, RecordCount::new(0))
             .map_err(|reason| StoreError::InvalidLines { run: new.id.clone(), reason })?
             .head;
@@ -74,9 +67,66 @@ impl Store for MemoryStore {
         if let Some(found) = held.runs.get(&new.id) {
             return Err(found.compare(new.id, &new.lines, &attachments));
         }
-        held.runs.insert(new.id.clone(), HeldRun { journal: new.lines, head, attachments, is_leased: true });
+        let run = HeldRun { journal: new.lines, head, attachments, is_leased: true, is_foreign };
+        held.runs.insert(new.id.clone(), run);
         drop(held);
         Ok(self.writer(&new.id, head))
+    }
+
+    fn writer(&self, run: &RunId, head: Head) -> Box<dyn RunWriter> {
+        let lease = Arc::new(MemoryLease { store: self.clone(), run: run.clone() });
+        Box::new(MemoryWriter { lease, head })
+    }
+}
+
+/// Returns the stamp of bytes in memory, which change only when the bytes do.
+fn stamp(bytes: &[u8]) -> Stamp {
+    let first: [u8; 8] = Digest::of(bytes).as_bytes().first_chunk().copied().unwrap_or_default();
+    let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    Stamp { bytes: length, modified: u64::from_le_bytes(first), changed: 0 }
+}
+
+fn this_process() -> Holder {
+    Holder::Named(format!("process {}", std::process::id()))
+}
+
+impl Store for MemoryStore {
+    fn location(&self) -> String {
+        "memory".to_owned()
+    }
+
+    fn journal_location(&self, run: &RunId) -> String {
+        format!("memory:{run}")
+    }
+
+    fn section(&self, name: &str) -> Result<Option<Arc<dyn Store>>, StoreError> {
+        let section = self.lock().sections.get(name).cloned();
+        Ok(section.map(|section| Arc::new(section) as Arc<dyn Store>))
+    }
+
+    fn section_or_new(&self, name: &str) -> Result<Arc<dyn Store>, StoreError> {
+        Ok(Arc::new(self.lock().sections.entry(name.to_owned()).or_default().clone()))
+    }
+
+    /// Memory has no cache that could be written.
+    fn observer(&self) -> Arc<dyn Store> {
+        Arc::new(self.clone())
+    }
+
+    fn create(&self, new: NewRun) -> Result<Box<dyn RunWriter>, StoreError> {
+        self.insert(new, false)
+    }
+
+    fn create_foreign(&self, new: NewRun) -> Result<Box<dyn RunWriter>, StoreError> {
+        self.insert(new, true)
+    }
+
+    fn was_made_here(&self, run: &RunId) -> Result<bool, StoreError> {
+        self.with_run(run, |held| !held.is_foreign)
+    }
+
+    fn has_run(&self, run: &RunId) -> Result<bool, StoreError> {
+        Ok(self.lock().runs.contains_key(run))
     }
 
     fn open(&self, run: &RunId) -> Result<Opened, StoreError> {
@@ -127,6 +177,19 @@ impl Store for MemoryStore {
         Ok(bytes)
     }
 
+    fn attachment_range(
+        &self,
+        run: &RunId,
+        name: &AttachmentName,
+        start: u64,
+        end: u64,
+    ) -> Result<(Vec<u8>, u64), StoreError> {
+        let bytes = self.attachment(run, name)?;
+        let place = |place: u64| usize::try_from(place).unwrap_or(usize::MAX).min(bytes.len());
+        let part = bytes.get(place(start)..place(end)).unwrap_or_default();
+        Ok((part.to_vec(), u64::try_from(bytes.len()).unwrap_or(u64::MAX)))
+    }
+
     fn attachments(&self, run: &RunId) -> Result<Vec<AttachmentName>, StoreError> {
         self.with_run(run, |held| held.attachments.keys().cloned().collect())
     }
@@ -147,6 +210,61 @@ impl Store for MemoryStore {
 
     fn has_blob(&self, digest: &Digest) -> Result<bool, StoreError> {
         Ok(self.lock().blobs.contains_key(digest))
+    }
+
+    fn remove_run(&self, run: &RunId, tombstone: &[u8]) -> Result<(), StoreError> {
+        if matches!(self.lease(run)?, Lease::Held(_)) {
+            return Err(StoreError::Leased { run: run.clone(), holder: this_process() });
+        }
+        let mut held = self.lock();
+        held.tombstones.insert(run.clone(), tombstone.to_vec());
+        held.runs.remove(run);
+        Ok(())
+    }
+
+    fn tombstone(&self, run: &RunId) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.lock().tombstones.get(run).cloned())
+    }
+
+    fn tombstones(&self) -> Result<Vec<RunId>, StoreError> {
+        Ok(self.lock().tombstones.keys().cloned().collect())
+    }
+
+    fn remove_blob(&self, digest: &Digest) -> Result<(), StoreError> {
+        self.lock().blobs.remove(digest);
+        Ok(())
+    }
+
+    fn stamps(&self, run: &RunId, attachments: &[&str]) -> Stamps {
+        let named = |held: &HeldRun, name: &&str| {
+            held.attachments.get(&AttachmentName::new(name).ok()?).map(|bytes| stamp(bytes))
+        };
+        self.with_run(run, |held| Stamps {
+            journal: Some(stamp(&held.journal)),
+            attachments: attachments.iter().map(|name| named(held, name)).collect(),
+        })
+        .unwrap_or_else(|_| Stamps { journal: None, attachments: vec![None; attachments.len()] })
+    }
+
+    fn list_cached(&self, attachments: &[&str]) -> Result<Listing, StoreError> {
+        let list = self.list()?.into_iter().map(|summary| {
+            let stamps = self.stamps(&summary.run, attachments);
+            Listed { summary, stamps, view: None }
+        });
+        Ok(Listing { runs: list.collect(), is_current: true })
+    }
+
+    /// Memory caches nothing: computing a view reads no disk.
+    fn cache_list(&self, _: &Listing) {}
+
+    fn cached_view(&self, _: &RunId, _: &ViewBinding) -> Option<Value> {
+        None
+    }
+
+    fn cache_view(&self, _: &RunId, _: &ViewBinding, _: &Value) {}
+
+    fn remove_view(&self, _: &RunId) -> Result<(), StoreError> {
+        Ok(())
     }
 
     fn list(&self) -> Result<Vec<RunSummary>, StoreError> {

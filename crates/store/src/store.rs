@@ -2,12 +2,14 @@
 
 use std::fmt;
 use std::io::Read;
+use std::sync::Arc;
 
-use hence_canon::Digest;
+use hence_canon::{Digest, Value};
 use hence_journal::{Durability, Head, RecordIndex};
 
 use crate::summary::unreadable;
-use crate::{AppendError, AttachmentName, Doctor, RunId, RunSummary, StoreError};
+use crate::view::{Listing, Stamps, ViewBinding};
+use crate::{AppendError, AttachmentName, Doctor, Finding, RunId, RunSummary, StoreError};
 
 /// The largest blob. A blob is in memory while it is hashed.
 pub const BLOB_BYTES_MAX: u64 = 1024 * 1024 * 1024;
@@ -115,6 +117,29 @@ impl fmt::Debug for dyn RunWriter {
 ///    stale or corrupt.
 /// 6. **Refusals change nothing**, and report what was expected and what was found.
 pub trait Store: Send + Sync {
+    /// Returns the place of the store for messages: a folder, or the address of a database without its password.
+    fn location(&self) -> String;
+
+    /// Returns the place of a run's journal for messages.
+    fn journal_location(&self, run: &RunId) -> String;
+
+    /// Opens the section `name` of the store; `None` if nothing was ever stored in it.
+    ///
+    /// A section is a store of its own inside this one, such as that of the reviews. Its runs are in no list of this store.
+    ///
+    /// # Errors
+    /// As for opening the store.
+    fn section(&self, name: &str) -> Result<Option<Arc<dyn Store>>, StoreError>;
+
+    /// Opens the section `name` of the store, creating it first if it is missing.
+    ///
+    /// # Errors
+    /// As for opening the store.
+    fn section_or_new(&self, name: &str) -> Result<Arc<dyn Store>, StoreError>;
+
+    /// Returns the store as one that is only looked at: reading it writes no cache.
+    fn observer(&self) -> Arc<dyn Store>;
+
     /// Creates a run durably and as a whole, and takes its lease.
     ///
     /// # Errors
@@ -122,6 +147,24 @@ pub trait Store: Send + Sync {
     /// [`StoreError::RunConflict`] when it began with others, [`StoreError::InvalidLines`],
     /// [`StoreError::DuplicateAttachment`], [`StoreError::Disk`].
     fn create(&self, new: NewRun) -> Result<Box<dyn RunWriter>, StoreError>;
+
+    /// Creates a run whose records were made elsewhere. [`was_made_here`](Self::was_made_here) is false for it.
+    ///
+    /// # Errors
+    /// As for [`create`](Self::create).
+    fn create_foreign(&self, new: NewRun) -> Result<Box<dyn RunWriter>, StoreError>;
+
+    /// Returns whether this very run was created here: not by an import, and not as a part of a copied store.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::Disk`].
+    fn was_made_here(&self, run: &RunId) -> Result<bool, StoreError>;
+
+    /// Returns whether there is a run of that id.
+    ///
+    /// # Errors
+    /// [`StoreError::Disk`].
+    fn has_run(&self, run: &RunId) -> Result<bool, StoreError>;
 
     /// Takes the lease of a run and cuts its journal back to the last finished append.
     ///
@@ -178,19 +221,55 @@ pub trait Store: Send + Sync {
         bytes_max: u64,
     ) -> Result<Vec<u8>, StoreError>;
 
+    /// Reads the bytes of an attachment in a range, fewer where it ends before, and returns them with its whole size.
+    ///
+    /// # Errors
+    /// As for [`attachment`](Self::attachment).
+    fn attachment_range(
+        &self,
+        run: &RunId,
+        name: &AttachmentName,
+        start: u64,
+        end: u64,
+    ) -> Result<(Vec<u8>, u64), StoreError>;
+
+    /// Reads the last bytes of an attachment, at most `bytes_max`.
+    ///
+    /// # Errors
+    /// As for [`attachment`](Self::attachment).
+    fn attachment_end(
+        &self,
+        run: &RunId,
+        name: &AttachmentName,
+        bytes_max: u64,
+    ) -> Result<Vec<u8>, StoreError> {
+        let (_, size) = self.attachment_range(run, name, 0, 0)?;
+        Ok(self.attachment_range(run, name, size.saturating_sub(bytes_max), size)?.0)
+    }
+
     /// Lists the attachments of a run by name.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::Disk`].
     fn attachments(&self, run: &RunId) -> Result<Vec<AttachmentName>, StoreError>;
 
-    /// Returns the tombstone of a run that was removed; `None` if there is none, as in a store that removes nothing.
+    /// Removes a run and leaves a tombstone: bytes that say what the run was. Both happen, or neither.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::Leased`] when somebody writes the run, [`StoreError::Disk`].
+    fn remove_run(&self, run: &RunId, tombstone: &[u8]) -> Result<(), StoreError>;
+
+    /// Returns the tombstone of a run that was removed; `None` if there is none. A run that was made again later has both.
     ///
     /// # Errors
     /// [`StoreError::Disk`].
-    fn tombstone(&self, _run: &RunId) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok(None)
-    }
+    fn tombstone(&self, run: &RunId) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// Lists the runs that have a tombstone.
+    ///
+    /// # Errors
+    /// [`StoreError::Disk`].
+    fn tombstones(&self) -> Result<Vec<RunId>, StoreError>;
 
     /// Stores a blob under its digest. Storing it again changes nothing, or repairs a damaged copy.
     ///
@@ -210,6 +289,37 @@ pub trait Store: Send + Sync {
     /// [`StoreError::Disk`].
     fn has_blob(&self, digest: &Digest) -> Result<bool, StoreError>;
 
+    /// Removes a blob. The caller knows that no record refers to it.
+    ///
+    /// # Errors
+    /// [`StoreError::Disk`]; a blob that is not there is no error.
+    fn remove_blob(&self, digest: &Digest) -> Result<(), StoreError>;
+
+    /// Returns the stamps of a run's journal and of the attachments of these names.
+    fn stamps(&self, run: &RunId, attachments: &[&str]) -> Stamps;
+
+    /// Lists all runs in the order of their ids, each with the stamps of these attachments, and with its cached view if that
+    /// was computed from them.
+    ///
+    /// # Errors
+    /// [`StoreError::Disk`].
+    fn list_cached(&self, attachments: &[&str]) -> Result<Listing, StoreError>;
+
+    /// Caches the views of a list. A list is complete even if its views cannot be cached, so this never fails.
+    fn cache_list(&self, listing: &Listing);
+
+    /// Returns the cached view of a run, if it is bound to exactly this.
+    fn cached_view(&self, run: &RunId, binding: &ViewBinding) -> Option<Value>;
+
+    /// Caches the view of a run. A view is right even if it cannot be cached, so this never fails.
+    fn cache_view(&self, run: &RunId, binding: &ViewBinding, view: &Value);
+
+    /// Removes the cached view of a run.
+    ///
+    /// # Errors
+    /// [`StoreError::Disk`].
+    fn remove_view(&self, run: &RunId) -> Result<(), StoreError>;
+
     /// Lists all runs in the order of their ids.
     ///
     /// # Errors
@@ -227,6 +337,22 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// [`StoreError::PrefixNotFound`], [`StoreError::PrefixAmbiguous`], [`StoreError::Disk`].
     fn find(&self, prefix: &str) -> Result<RunId, StoreError>;
+
+    /// Finds what no list of runs shows and what a store cannot hold, such as links and journals under other names.
+    ///
+    /// # Errors
+    /// [`StoreError::Disk`] when the store cannot be listed.
+    fn misplaced(&self) -> Result<Vec<Finding>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    /// Finds what a run cannot hold.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::Disk`].
+    fn misplaced_in(&self, _run: &RunId) -> Result<Vec<Finding>, StoreError> {
+        Ok(Vec::new())
+    }
 
     /// Returns the checks and repairs of this store.
     fn doctor(&self) -> &dyn Doctor;

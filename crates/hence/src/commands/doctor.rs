@@ -1,11 +1,11 @@
 //! `hence doctor`: checks the store and repairs it.
 
 use hence_sandbox::{INSTALL_COMMAND, Monty, WorkerProgram};
-use hence_store::{Condition, FileStore, Finding, Gravity, RunId, RunSummary, Store as _};
+use hence_store::{Condition, Finding, Gravity, RunId, RunSummary, StoreHandle};
 
 use crate::args::DoctorArgs;
 use crate::commands::review::{REVIEWS, broken_reviews};
-use crate::commands::verify::{Extent, judge, store_within};
+use crate::commands::verify::{Extent, judge};
 use crate::interactive::{SCOPES, stored_run};
 use crate::measured::RunTimes;
 use crate::prelude::*;
@@ -50,7 +50,11 @@ impl Text for DoctorReport {
 
 /// Checks what the store itself cannot, because records are opaque bytes to it: everything that `hence verify` checks
 /// without executing anything again.
-fn check_records(context: &Context, store: &FileStore, runs: &[RunSummary]) -> Result<Vec<String>, CliError> {
+fn check_records(
+    context: &Context,
+    store: &StoreHandle,
+    runs: &[RunSummary],
+) -> Result<Vec<String>, CliError> {
     let mut found = Vec::new();
     let mut progress = Progress::new(context, "runs checked", runs.len());
     for RunSummary { run, condition, .. } in runs {
@@ -69,7 +73,7 @@ fn check_records(context: &Context, store: &FileStore, runs: &[RunSummary]) -> R
 }
 
 /// Checks the reviews of a store.
-fn check_reviews(_: &Context, store: &FileStore, _: &[RunSummary]) -> Result<Vec<String>, CliError> {
+fn check_reviews(_: &Context, store: &StoreHandle, _: &[RunSummary]) -> Result<Vec<String>, CliError> {
     let broken = broken_reviews(store)?;
     Ok(broken.into_iter().map(|(id, finding)| format!("review {id} does not hold: {finding}")).collect())
 }
@@ -77,8 +81,8 @@ fn check_reviews(_: &Context, store: &FileStore, _: &[RunSummary]) -> Result<Vec
 /// Checks one store, or repairs it, and returns how grave the findings are. `records` checks its journals.
 fn examine(
     context: &Context,
-    (store, within): (&FileStore, &str),
-    records: impl FnOnce(&Context, &FileStore, &[RunSummary]) -> Result<Vec<String>, CliError>,
+    (store, within): (&StoreHandle, &str),
+    records: impl FnOnce(&Context, &StoreHandle, &[RunSummary]) -> Result<Vec<String>, CliError>,
     report: &mut DoctorReport,
 ) -> Result<Gravity, CliError> {
     let placed = |text: String| if within.is_empty() { text } else { format!("{within}: {text}") };
@@ -151,7 +155,7 @@ fn examine(
 }
 
 /// Lists the tombstones that are not those of the runs they are named after.
-fn wrong_tombstones(store: &FileStore) -> Result<Vec<String>, CliError> {
+fn wrong_tombstones(store: &StoreHandle) -> Result<Vec<String>, CliError> {
     let mut found = Vec::new();
     for run in store.tombstones()? {
         // One that cannot be read is already a finding.
@@ -164,7 +168,7 @@ fn wrong_tombstones(store: &FileStore) -> Result<Vec<String>, CliError> {
 }
 
 /// Lists the runs whose snapshot is not what their journal says.
-fn wrong_snapshots(store: &FileStore, runs: &[RunSummary]) -> Vec<(RunId, String)> {
+fn wrong_snapshots(store: &StoreHandle, runs: &[RunSummary]) -> Vec<(RunId, String)> {
     let mut found = Vec::new();
     for RunSummary { run, .. } in runs {
         let Ok(start) = Journal::start_of_run(store, run) else { continue };
@@ -177,7 +181,7 @@ fn wrong_snapshots(store: &FileStore, runs: &[RunSummary]) -> Vec<(RunId, String
 }
 
 /// Describes the time logs that hold something else than measurements of their run.
-fn time_logs(store: &FileStore, runs: &[RunSummary]) -> Vec<String> {
+fn time_logs(store: &StoreHandle, runs: &[RunSummary]) -> Vec<String> {
     let mut found = Vec::new();
     for RunSummary { run, condition, .. } in runs {
         // A journal that cannot be read is reported with the records.
@@ -192,7 +196,7 @@ fn time_logs(store: &FileStore, runs: &[RunSummary]) -> Vec<String> {
 }
 
 /// Lists the runs that have ended and still have a call log, although their records say everything that is in it.
-fn leftover_logs(store: &FileStore, runs: &[RunSummary]) -> Vec<RunId> {
+fn leftover_logs(store: &StoreHandle, runs: &[RunSummary]) -> Vec<RunId> {
     let ended =
         |summary: &RunSummary| ["completed", "partial", "failed"].contains(&status_of(store, summary));
     // A log that cannot be read is reported with the records, and is never removed.
@@ -201,14 +205,14 @@ fn leftover_logs(store: &FileStore, runs: &[RunSummary]) -> Vec<RunId> {
 }
 
 pub(super) fn run(context: &Context, args: &DoctorArgs) -> Result<Exit, CliError> {
-    let store = context.store()?.unhealed();
+    let store = context.store()?.only_looked_at();
     let counted = (!args.rebuild).then_some(0);
     let mut report = DoctorReport { runs: counted, blobs: counted, done: Vec::new(), findings: Vec::new() };
     let mut gravity = examine(context, (&store, ""), check_records, &mut report)?;
-    if let Some(scopes) = store_within(&store, SCOPES)? {
+    if let Some(scopes) = store.within(SCOPES)? {
         gravity = gravity.max(examine(context, (&scopes, SCOPES), check_records, &mut report)?);
     }
-    if let Some(reviews) = store_within(&store, REVIEWS)? {
+    if let Some(reviews) = store.within(REVIEWS)? {
         gravity = gravity.max(examine(context, (&reviews, REVIEWS), check_reviews, &mut report)?);
     }
     say_worker(context, &store);
@@ -222,7 +226,7 @@ pub(super) fn run(context: &Context, args: &DoctorArgs) -> Result<Exit, CliError
 }
 
 /// Says which Python worker runs blocks of `hence solve`, or how to install it where a run needs it.
-fn say_worker(context: &Context, store: &FileStore) {
+fn say_worker(context: &Context, store: &StoreHandle) {
     match Monty::find() {
         Ok(WorkerProgram { path, version }) => context.say(format_args!(
             "blocks of `hence solve` run in {} {version}, protocol {}: {}",

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hence_canon::Digest;
 use hence_journal::read_tail;
-use hence_store::{FileStore, RunId, Store as _};
+use hence_store::{RunId, StoreHandle};
 
 use crate::args::ExportArgs;
 use crate::bundle::{
@@ -67,7 +67,7 @@ pub(super) fn run(context: &Context, args: &ExportArgs) -> Result<Exit, CliError
 }
 
 /// Returns the runs nested in a run, and those nested in them.
-fn children_of(store: &FileStore, run: &RunId) -> Result<Vec<RunId>, CliError> {
+fn children_of(store: &StoreHandle, run: &RunId) -> Result<Vec<RunId>, CliError> {
     let all: Vec<(RunId, Option<String>)> = store
         .list()?
         .into_iter()
@@ -88,7 +88,7 @@ fn children_of(store: &FileStore, run: &RunId) -> Result<Vec<RunId>, CliError> {
 }
 
 /// Returns the whole records of a journal, and its head.
-fn whole_journal(store: &FileStore, run: &RunId) -> Result<(Vec<u8>, String), CliError> {
+fn whole_journal(store: &StoreHandle, run: &RunId) -> Result<(Vec<u8>, String), CliError> {
     let mut journal = store.journal_bytes(run)?;
     let tail = read_tail(&journal).map_err(|error| CliError::of_run(Code::Damaged, run, error))?;
     // An unfinished append was never acknowledged.
@@ -97,7 +97,7 @@ fn whole_journal(store: &FileStore, run: &RunId) -> Result<(Vec<u8>, String), Cl
 }
 
 /// Writes the bundle of one run into an empty folder.
-fn write_bundle(store: &FileStore, run: &RunId, dir: &Path) -> Result<ExportReport, CliError> {
+fn write_bundle(store: &StoreHandle, run: &RunId, dir: &Path) -> Result<ExportReport, CliError> {
     let (journal, head) = whole_journal(store, run)?;
     let mut files = vec![write(dir, JOURNAL, &journal)?];
     for name in store.attachments(run)?.iter().filter(|name| !is_local(name)) {
@@ -136,7 +136,7 @@ fn write(dir: &Path, path: &str, bytes: &[u8]) -> Result<BundleFile, CliError> {
     Ok(BundleFile { path: path.to_owned(), sha256: Digest::of(bytes).to_string(), bytes: bytes.len() as u64 })
 }
 
-fn write_blobs(dir: &Path, store: &FileStore, journal: &[u8]) -> Result<Vec<BundleFile>, CliError> {
+fn write_blobs(dir: &Path, store: &StoreHandle, journal: &[u8]) -> Result<Vec<BundleFile>, CliError> {
     let digests = referenced_blobs(journal, &StoreBlobs(store));
     if digests.is_empty() {
         return Ok(Vec::new());

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hence_engine::{Blobs, RunKind};
 use hence_journal::{Chained, Control, DecodeError, Lines, Record, RecordIndex};
-use hence_store::{Lease, Store as _};
+use hence_store::Lease;
 
 use super::show::find_record;
 use crate::address::Address;

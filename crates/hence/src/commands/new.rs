@@ -145,9 +145,9 @@ impl Text for InitReport {
 }
 
 pub(super) fn init(context: &Context, _args: &InitArgs) -> Result<Exit, CliError> {
-    let created = !context.folder.exists();
+    let created = context.place.is_empty();
     context.store_or_new()?;
     let next = vec![hint::command(context, &["new", "skill", "first"]), hint::command(context, &["runs"])];
-    context.print(&InitReport { store: context.folder.display().to_string(), created, next })?;
+    context.print(&InitReport { store: context.place.to_string(), created, next })?;
     Ok(Exit::Yes)
 }

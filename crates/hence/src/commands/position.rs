@@ -6,7 +6,7 @@ use hence_engine::{Mark, Program, Run, RunError, Sink};
 use hence_journal::{RecordIndex, read_tail};
 use hence_skills::{RecordKind, effective_records};
 use hence_state::{Status, StepResult};
-use hence_store::{Condition, FileStore, RunId, Store, StoreError};
+use hence_store::{Condition, RunId, StoreError, StoreHandle};
 
 use super::show::find_record;
 use crate::address::Address;
@@ -198,7 +198,7 @@ fn mark_run<P: Program>(
 
 /// Reads the run back, appends the mark to `sink`, and returns the status of the run.
 fn append_mark<P: Program>(
-    store: &FileStore,
+    store: &StoreHandle,
     id: &RunId,
     program: P,
     mark: &Mark,

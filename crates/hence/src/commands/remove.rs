@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hence_canon::{Digest, Object, Value};
 use hence_journal::{Chained, Lines, RecordIndex, read_tail};
-use hence_store::{FileStore, Finding, Lease, RunId, Store};
+use hence_store::{Finding, Lease, RunId, StoreHandle};
 
 use super::runs::{self, RunFacts};
 use crate::args::remove::{GcArgs, RmArgs};
@@ -170,7 +170,7 @@ pub(super) fn gc(context: &Context, args: &GcArgs) -> Result<Exit, CliError> {
 /// Removes runs and the large values that nothing refers to then, or says which they are.
 fn remove(
     context: &Context,
-    store: &FileStore,
+    store: &StoreHandle,
     chosen: &[&RunFacts],
     mut kept: Vec<KeptRow>,
     (does, reason): (Does, &'static str),
@@ -206,7 +206,7 @@ fn remove(
 
 /// Removes every large value that no journal refers to, and returns whether it could: a run that is being written may
 /// refer to a value with its next record.
-fn remove_blobs(store: &FileStore, kept: &mut Vec<KeptRow>, removed: &mut usize) -> Result<bool, CliError> {
+fn remove_blobs(store: &StoreHandle, kept: &mut Vec<KeptRow>, removed: &mut usize) -> Result<bool, CliError> {
     for summary in store.list()? {
         if let Lease::Held(holder) = store.lease(&summary.run)? {
             let reason = format!("{holder} is writing run {}; run this again later", summary.run);
@@ -223,7 +223,7 @@ fn remove_blobs(store: &FileStore, kept: &mut Vec<KeptRow>, removed: &mut usize)
 }
 
 /// Returns the large values that nothing refers to now, with their sizes.
-fn unreferenced(store: &FileStore) -> Result<BTreeMap<Digest, u64>, CliError> {
+fn unreferenced(store: &StoreHandle) -> Result<BTreeMap<Digest, u64>, CliError> {
     let findings = store.doctor().check()?.findings;
     Ok(findings
         .into_iter()
@@ -236,7 +236,7 @@ fn unreferenced(store: &FileStore) -> Result<BTreeMap<Digest, u64>, CliError> {
 
 /// Returns the large values that nothing will refer to once these runs are gone, and their size.
 fn unreachable_blobs(
-    store: &FileStore,
+    store: &StoreHandle,
     chosen: &BTreeSet<&str>,
 ) -> Result<(BTreeSet<Digest>, u64), CliError> {
     let (mut gone, mut stay) = (BTreeSet::new(), BTreeSet::new());
@@ -265,7 +265,7 @@ pub(super) fn is_tombstone_of(stone: &[u8], run: &RunId) -> bool {
 
 /// Returns the tombstone of a run: its head, the hash of each record, and the digests of its documents. A head that
 /// somebody stored elsewhere, and the records that other runs share with it, can still be compared with these.
-fn tombstone(store: &FileStore, run: &RunId, fact: &RunFacts, reason: &str) -> Result<Vec<u8>, CliError> {
+fn tombstone(store: &StoreHandle, run: &RunId, fact: &RunFacts, reason: &str) -> Result<Vec<u8>, CliError> {
     let journal = store.journal_bytes(run)?;
     let text = |text: &str| Value::from(text);
     let mut stone = Object::from_iter([

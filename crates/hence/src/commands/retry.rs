@@ -16,7 +16,7 @@ pub(super) fn run(context: &Context, args: &RetryArgs) -> Result<Exit, CliError>
     let newest = newest_retry(&store, &first);
     let journal = Journal::of_run(context, newest.as_str())?;
     let run = kind::open(&journal, &[], Purpose::Resume(args.imported.imported()))?;
-    let summary = hence_store::Store::summary(&store, &newest)?;
+    let summary = store.summary(&newest)?;
     let status = status_of(&store, &summary);
     if newest != first && status != "failed" {
         let id = newest.as_str();

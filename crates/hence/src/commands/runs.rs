@@ -3,7 +3,7 @@
 mod graph;
 
 use hence_canon::time::Instant;
-use hence_store::{FileStore, Lease, RunSummary, RunView as _, Store as _};
+use hence_store::{Lease, RunSummary, RunView as _, StoreHandle};
 
 use crate::args::RunsArgs;
 use crate::measured::NOT_MEASURED;
@@ -208,7 +208,7 @@ impl RunFacts {
 }
 
 /// Returns the facts of every run.
-pub(super) fn facts(context: &Context, store: &FileStore) -> Result<Vec<RunFacts>, CliError> {
+pub(super) fn facts(context: &Context, store: &StoreHandle) -> Result<Vec<RunFacts>, CliError> {
     let fact = |(summary, view): (RunSummary, RunRowView)| {
         let created = view.created().and_then(|created| created.parse().ok());
         let row = row(context, store, &summary, view);
@@ -260,12 +260,12 @@ impl<'a> Filter<'a> {
 }
 
 /// Describes one run of a store, made of its files alone.
-pub(crate) fn fresh_row(context: &Context, store: &FileStore, summary: &RunSummary) -> RunRow {
+pub(crate) fn fresh_row(context: &Context, store: &StoreHandle, summary: &RunSummary) -> RunRow {
     row(context, store, summary, RunRowView::compute(store, summary))
 }
 
 /// Adds to the view of a run the questions in its call log, which changes without the journal.
-pub(crate) fn row(context: &Context, store: &FileStore, summary: &RunSummary, view: RunRowView) -> RunRow {
+pub(crate) fn row(context: &Context, store: &StoreHandle, summary: &RunSummary, view: RunRowView) -> RunRow {
     let mut status = view.status;
     let mut waiting = Vec::new();
     // An unreadable call log is ignored in a list; `hence why` reports it.

@@ -69,7 +69,7 @@ pub(super) struct Serving<'a> {
 pub(super) fn run(context: &Context, args: &ServeArgs) -> Result<Exit, CliError> {
     // A store that cannot be opened is reported before anybody connects.
     context.store()?;
-    let views = Arc::new(Views::of_store(context.folder.clone()));
+    let views = Arc::new(Views::of_store(context.place.clone()));
     let (access, token) = match &args.token_file {
         Some(path) => {
             let refused = |error| {
@@ -122,7 +122,7 @@ pub(super) fn serve(
     let report = ServeReport {
         address: address.to_string(),
         url: format!("http://{address}/{fragment}"),
-        store: context.folder.display().to_string(),
+        store: context.place.to_string(),
         name: token.map(|(_, name)| name),
     };
     context.print(&report)?;

@@ -5,7 +5,7 @@ use hence_engine::{Blobs, RunKind, attempt};
 use hence_journal::{Chained, Lines, Record, RecordIndex};
 use hence_skills::recorded_outcome;
 use hence_state::{Profile, StepResult};
-use hence_store::FileStore;
+use hence_store::StoreHandle;
 
 use crate::address::Address;
 use crate::args::ShowArgs;
@@ -135,7 +135,7 @@ impl Described {
         line: &[u8],
         kind: RunKind,
         profile: &Profile,
-        store: Option<&FileStore>,
+        store: Option<&StoreHandle>,
     ) -> Result<Self, ParseError> {
         let record = parse(line)?;
         let none = Self {

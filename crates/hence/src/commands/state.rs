@@ -7,7 +7,6 @@ use std::sync::Arc;
 use hence_canon::{Canonical, JsonPointer, Object, Value};
 use hence_cognition::checkpoint;
 use hence_engine::{Blobs, Engine, RunKind};
-use hence_store::Store as _;
 
 use super::show::find_record;
 use crate::address::{self, Address};

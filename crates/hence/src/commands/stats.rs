@@ -6,7 +6,7 @@ use hence_engine::Metrics;
 use hence_journal::{Reader, Record};
 use hence_skills::Links;
 use hence_solve::Spec;
-use hence_store::{Condition, Store as _};
+use hence_store::Condition;
 
 use crate::args::StatsArgs;
 use crate::kind::{self, Purpose, with_blobs};

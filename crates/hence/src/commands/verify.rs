@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use hence_engine::{Engine, Evidence, RunKind};
 use hence_journal::Head;
 use hence_journal::verify::{Break, Completeness, Level, LevelReport, Outcome, Reason, ReasonCode, Report};
-use hence_store::{FileStore, RunId, RunSummary, Store as _, StoreError};
+use hence_store::{RunId, RunSummary, StoreError, StoreHandle};
 
 use crate::args::VerifyArgs;
 use crate::bundle::referenced_blobs;
@@ -60,12 +60,12 @@ impl Extent {
 /// Verifies every run of the store, those of shared scopes, and the reviews.
 fn verify_all(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
     let mut all = VerifyAllReport { holds: true, runs: 0, records: 0, broken: Vec::new() };
-    let store = context.store()?.unhealed();
+    let store = context.store()?.only_looked_at();
     verify_store(context, &store, "", &Extent::of(args), &mut all)?;
-    if let Some(scopes) = store_within(&store, SCOPES)? {
+    if let Some(scopes) = store.within(SCOPES)? {
         verify_store(context, &scopes, SCOPES, &Extent::of(args), &mut all)?;
     }
-    if let Some(reviews) = store_within(&store, REVIEWS)? {
+    if let Some(reviews) = store.within(REVIEWS)? {
         for summary in reviews.list()? {
             all.runs += 1;
             all.records += summary.head().map_or(0, |head| head.records.get());
@@ -95,7 +95,7 @@ fn verify_all(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
 /// Verifies every run of one store.
 fn verify_store(
     context: &Context,
-    store: &FileStore,
+    store: &StoreHandle,
     within: &str,
     extent: &Extent,
     all: &mut VerifyAllReport,
@@ -126,18 +126,18 @@ fn verify_store(
 }
 
 /// Notes journals that no list shows, and links, pipes and devices in the folder of a store.
-fn note_misplaced(store: &FileStore, all: &mut VerifyAllReport) -> Result<(), CliError> {
+fn note_misplaced(store: &StoreHandle, all: &mut VerifyAllReport) -> Result<(), CliError> {
     for finding in store.misplaced()? {
         let verdict = "the store does not hold".to_owned();
-        let run = store.folder().display().to_string();
+        let run = store.location();
         all.broken.push(BrokenRun { run, verdict, findings: vec![finding.to_string()], is_run: false });
     }
     Ok(())
 }
 
 /// Verifies a run of a store, as far as it can be read.
-pub(super) fn judge(store: &FileStore, run: &RunId, extent: &Extent) -> Result<VerifyReport, CliError> {
-    let mut journal = Journal::of_stored_to_judge(store.reopened()?, run)?;
+pub(super) fn judge(store: &StoreHandle, run: &RunId, extent: &Extent) -> Result<VerifyReport, CliError> {
+    let mut journal = Journal::of_stored_to_judge(store.clone(), run)?;
     if extent.without_torn {
         journal.bytes.truncate(kind::whole_records(&journal.bytes).len());
     }
@@ -145,17 +145,12 @@ pub(super) fn judge(store: &FileStore, run: &RunId, extent: &Extent) -> Result<V
 }
 
 /// Verifies a stored run up to a level. Nothing that its record declares is executed.
-pub(crate) fn verify_stored(store: &FileStore, run: &RunId, level: Level) -> Result<VerifyReport, CliError> {
+pub(crate) fn verify_stored(
+    store: &StoreHandle,
+    run: &RunId,
+    level: Level,
+) -> Result<VerifyReport, CliError> {
     judge(store, run, &Extent { level, anchor: None, execute: false, without_torn: false })
-}
-
-/// Opens a store in the folder of a store, if there is one.
-pub(super) fn store_within(store: &FileStore, name: &str) -> Result<Option<FileStore>, CliError> {
-    match FileStore::open_within(store.folder(), name) {
-        Ok(inner) => Ok(Some(inner.unhealed())),
-        Err(StoreError::NotAStore { path, .. }) if !path.exists() => Ok(None),
-        Err(error) => Err(error.into()),
-    }
 }
 
 fn verify_one(journal: &Journal, extent: &Extent) -> Result<(Report, VerifyReport), CliError> {
@@ -248,7 +243,7 @@ fn without_document(mut report: Report, found: &str) -> Report {
 }
 
 /// Compares the snapshot from which commands read a stored run with its journal.
-fn check_snapshot(store: &FileStore, run: &RunId, journal: &Journal) -> Option<String> {
+fn check_snapshot(store: &StoreHandle, run: &RunId, journal: &Journal) -> Option<String> {
     if let Ok(summary) = store.summary(run)
         && store.has_wrong_view::<StandingView>(&summary)
     {
@@ -258,7 +253,7 @@ fn check_snapshot(store: &FileStore, run: &RunId, journal: &Journal) -> Option<S
 }
 
 /// Reads the large values that the records of a stored run refer to, and returns those that are missing or altered.
-fn check_blobs(store: &FileStore, journal: &Journal) -> Vec<BlobRow> {
+fn check_blobs(store: &StoreHandle, journal: &Journal) -> Vec<BlobRow> {
     let mut rows = Vec::new();
     for digest in referenced_blobs(&journal.bytes, &StoreBlobs(store)) {
         let verdict = match store.blob(&digest) {

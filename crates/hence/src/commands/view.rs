@@ -42,7 +42,7 @@ pub(super) fn run(context: &Context, args: &ViewArgs) -> Result<Exit, CliError> 
         Some(target) => read_trace_file(target)?,
         None => None,
     };
-    let views = Views::of_store(context.folder.clone());
+    let views = Views::of_store(context.place.clone());
     let views = match &trace {
         Some(trace) => views.with_trace(named_trace(trace, args)),
         None => {

@@ -5,7 +5,7 @@ use hence_engine::{BlockedAt, RunKind};
 use hence_journal::{Chained, Control, Record};
 use hence_skills::{CallHistory, CallName, CallStatus, recorded_outcome};
 use hence_state::{Outcome, StepResult};
-use hence_store::{Condition, FileStore, Lease, RunId, RunSummary, Store as _};
+use hence_store::{Condition, Lease, RunId, RunSummary, StoreHandle};
 
 use crate::args::WhyArgs;
 use crate::journal_end::last_change;
@@ -170,13 +170,13 @@ pub(super) fn run(context: &Context, args: &WhyArgs) -> Result<Exit, CliError> {
 /// A run whose status is being determined.
 struct Looked<'a> {
     context: &'a Context,
-    store: &'a FileStore,
+    store: &'a StoreHandle,
     id: &'a RunId,
     report: WhyReport,
 }
 
 /// Explains the status of a run.
-pub(crate) fn explain(context: &Context, store: &FileStore, id: &RunId) -> Result<WhyReport, CliError> {
+pub(crate) fn explain(context: &Context, store: &StoreHandle, id: &RunId) -> Result<WhyReport, CliError> {
     let summary = store.summary(id)?;
     let held_by = match store.lease(id)? {
         Lease::Held(holder) => Some(holder.to_string()),
@@ -218,7 +218,7 @@ pub(crate) fn explain(context: &Context, store: &FileStore, id: &RunId) -> Resul
 }
 
 /// Returns the view of a run of variables. Its last record says everything.
-fn of_variables(store: &FileStore, summary: &RunSummary, last: Option<&Chained>) -> StandingView {
+fn of_variables(store: &StoreHandle, summary: &RunSummary, last: Option<&Chained>) -> StandingView {
     let times = last.map(|last| (RunTimes::of_last(store, &summary.run, last), last.index.get()));
     let since = times.as_ref().and_then(|(times, last)| times.row(*last));
     StandingView {

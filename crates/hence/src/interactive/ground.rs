@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hence_engine::{SinkError, VariableFiles};
-use hence_store::{BLOB_BYTES_MAX, ConfinedError, Durability, Store, StoreError, read_confined};
+use hence_store::{BLOB_BYTES_MAX, ConfinedError, Durability, StoreError, StoreHandle, read_confined};
 use hence_variables::{Event, Files, ReadFault, SpillFile, StorePath, Workspace};
 
 use super::SharedScopes;
@@ -26,7 +26,7 @@ pub(crate) fn read_below(folder: &Path, path: &StorePath) -> Result<Vec<u8>, Con
 
 /// The files of variables in a store and below a root.
 pub(crate) struct StoreVariableFiles<'a> {
-    pub(crate) store: &'a dyn Store,
+    pub(crate) store: &'a StoreHandle,
     pub(crate) root: &'a Path,
     /// The shared scopes that are leased for writing, if any.
     pub(crate) shared_scopes: Option<&'a mut SharedScopes>,

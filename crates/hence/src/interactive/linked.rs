@@ -3,7 +3,7 @@
 use hence_engine::{RunKind, VariablesRun, without_defects};
 use hence_skills::Pinned;
 use hence_solve::{Entry, Spec};
-use hence_store::{RunId, Store as _, StoreError};
+use hence_store::{RunId, StoreError};
 use hence_variables::{Call, State, StateId, Status, TaskNode, Timestamp, Workspace};
 
 use super::{stored_run, whole_lines};

@@ -10,7 +10,7 @@ use hence_engine::{
 };
 use hence_journal::RecordIndex;
 use hence_state::Profile;
-use hence_store::{FileStore, NewRun, RunId, RunWriter, Store as _, StoreError};
+use hence_store::{NewRun, RunId, RunWriter, StoreError, StoreHandle};
 use hence_variables::{
     Accepted, Call, Decision, Event, Files, LoadFault, NoFiles, Op, Reply, Spill, StateId, Stored, Timestamp,
     ValueType, Workspace, apply, decide,
@@ -39,7 +39,7 @@ const LEASE_PAUSE: Duration = Duration::from_millis(2);
 /// lease, so that no process decides on outdated variables.
 pub(crate) struct Session<'a> {
     context: &'a Context,
-    pub(crate) store: FileStore,
+    pub(crate) store: StoreHandle,
     pub(crate) id: RunId,
     pub(crate) root: PathBuf,
     time: CallerTime,
@@ -341,7 +341,7 @@ fn shares(run: &VariablesRun, state: StateId, shared_scopes: &SharedScopes) -> V
 /// Takes the lease of a run; waits while another process holds it.
 pub(crate) fn lease_of(
     context: &Context,
-    store: &FileStore,
+    store: &StoreHandle,
     id: &RunId,
 ) -> Result<Box<dyn RunWriter>, CliError> {
     let start = Instant::now();
@@ -375,7 +375,7 @@ pub(crate) fn create(
     root: &Path,
     call: &Call,
     now: Timestamp,
-) -> Result<(FileStore, RunId, VariablesRun, Reply), CliError> {
+) -> Result<(StoreHandle, RunId, VariablesRun, Reply), CliError> {
     let store = context.store_or_new()?;
     let (id, run, reply) = create_in(&store, problem, root, call, now)?;
     Ok((store, id, run, reply))
@@ -383,7 +383,7 @@ pub(crate) fn create(
 
 /// Creates a run in a store, with its first event.
 pub(super) fn create_in(
-    store: &FileStore,
+    store: &StoreHandle,
     problem: Value,
     root: &Path,
     call: &Call,

@@ -5,7 +5,7 @@
 //! .hence/scopes`). A run reads their news before it decides, and writes to them before it records its own change.
 
 use hence_engine::{SinkError, VariablesRun, variables_problem, without_defects};
-use hence_store::{FileStore, RunId, RunWriter, Store as _, StoreError};
+use hence_store::{RunId, RunWriter, StoreError, StoreHandle};
 use hence_variables::{
     Call, Event, Init, Layer, Op, Scope, Shared, State, StateId, StateView, Timestamp, Workspace, layer_after,
 };
@@ -34,18 +34,14 @@ pub(super) struct ScopeRun {
 
 /// The shared scopes that a state sees.
 pub(crate) struct SharedScopes {
-    store: FileStore,
+    store: StoreHandle,
     keepers: Vec<ScopeRun>,
 }
 
 impl SharedScopes {
     /// Reads the existing scope runs that a state sees; `None` when the store has none.
     pub(crate) fn look(context: &Context, state: &State) -> Result<Option<Self>, CliError> {
-        let folder = context.folder.join(SCOPES);
-        if !folder.is_dir() {
-            return Ok(None);
-        }
-        let store = FileStore::open_within(&context.folder, SCOPES)?;
+        let Some(store) = context.store()?.within(SCOPES)? else { return Ok(None) };
         let mut keepers = Vec::new();
         for (scope, id) in ids(state)? {
             if exists(&store, &id)? {
@@ -68,10 +64,11 @@ impl SharedScopes {
         let Some(view) = workspace.state_view(state) else { return Ok(None) };
         let all = ids(view.state())?;
         let mut needed = all.iter().filter(|(scope, _)| may_write(view, op, *scope));
-        if needed.next().is_none() && !context.folder.join(SCOPES).is_dir() {
+        let store = context.store()?;
+        if needed.next().is_none() && store.within(SCOPES)?.is_none() {
             return Ok(None);
         }
-        let store = FileStore::open_or_create_within(&context.folder, SCOPES)?;
+        let store = store.within_or_new(SCOPES)?;
         let mut keepers = Vec::new();
         for (scope, id) in all {
             let is_there = exists(&store, &id)?;
@@ -126,7 +123,7 @@ impl SharedScopes {
 }
 
 impl ScopeRun {
-    fn read(store: &FileStore, scope: Scope, id: &RunId) -> Result<Self, CliError> {
+    fn read(store: &StoreHandle, scope: Scope, id: &RunId) -> Result<Self, CliError> {
         let problem = store.attachment(id, &problem_name())?;
         let problem = hence_canon::parse(&problem).map_err(|error| CliError::not_json(id.as_str(), error))?;
         let (run, snapshot) = stored_run::load(store, id, &without_defects(problem))?;
@@ -143,7 +140,7 @@ impl ScopeRun {
     }
 
     /// Writes the difference between the layer and `after`, if `after` is ahead.
-    fn write(&mut self, store: &FileStore, after: &Layer, now: Timestamp) -> Result<(), SinkError> {
+    fn write(&mut self, store: &StoreHandle, after: &Layer, now: Timestamp) -> Result<(), SinkError> {
         match Shared::between(Scope::Session, self.layer(), after) {
             Some(shared) => self.record(store, shared, now),
             None => Ok(()),
@@ -151,7 +148,7 @@ impl ScopeRun {
     }
 
     /// Moves the layer to a later revision without changing a variable.
-    fn lift(&mut self, store: &FileStore, revision: u64, now: Timestamp) -> Result<(), SinkError> {
+    fn lift(&mut self, store: &StoreHandle, revision: u64, now: Timestamp) -> Result<(), SinkError> {
         let seen = self.layer().map_or(0, Layer::revision);
         let (variables, gone) = (Vec::new(), Vec::new());
         self.record(store, Shared { scope: Scope::Session, seen, revision, variables, gone, by: None }, now)
@@ -159,7 +156,7 @@ impl ScopeRun {
 
     pub(super) fn record(
         &mut self,
-        store: &FileStore,
+        store: &StoreHandle,
         shared: Shared,
         now: Timestamp,
     ) -> Result<(), SinkError> {
@@ -183,10 +180,7 @@ pub(crate) fn scope_identity(
     state: &State,
     scope: Scope,
 ) -> Result<Option<String>, CliError> {
-    if !context.folder.join(SCOPES).is_dir() {
-        return Ok(None);
-    }
-    let store = FileStore::open_within(&context.folder, SCOPES)?;
+    let Some(store) = context.store()?.within(SCOPES)? else { return Ok(None) };
     let Some((_, id)) = ids(state)?.into_iter().find(|(found, _)| *found == scope) else { return Ok(None) };
     if !exists(&store, &id)? {
         return Ok(None);
@@ -213,7 +207,7 @@ fn ids(state: &State) -> Result<Vec<(Scope, RunId)>, CliError> {
 /// scope.
 pub(super) fn lease_scope(
     context: &Context,
-    store: &FileStore,
+    store: &StoreHandle,
     state: &State,
     scope: Scope,
     time: CallerTime,
@@ -227,7 +221,7 @@ pub(super) fn lease_scope(
 }
 
 /// Reads the run of a scope by its id; `None` when nobody wrote to the scope.
-pub(super) fn read_scope(store: &FileStore, id: &str) -> Result<Option<ScopeRun>, CliError> {
+pub(super) fn read_scope(store: &StoreHandle, id: &str) -> Result<Option<ScopeRun>, CliError> {
     let id = RunId::new(id).map_err(|error| CliError::from_error(crate::code::Code::Refused, error))?;
     Ok(match exists(store, &id)? {
         true => Some(ScopeRun::read(store, Scope::Global, &id)?),
@@ -245,7 +239,7 @@ fn may_write(view: StateView<'_>, op: &Op, scope: Scope) -> bool {
     }
 }
 
-fn exists(store: &FileStore, id: &RunId) -> Result<bool, CliError> {
+fn exists(store: &StoreHandle, id: &RunId) -> Result<bool, CliError> {
     match store.summary(id) {
         Ok(_) => Ok(true),
         Err(StoreError::NoSuchRun { .. }) => Ok(false),
@@ -254,7 +248,7 @@ fn exists(store: &FileStore, id: &RunId) -> Result<bool, CliError> {
 }
 
 /// Creates the run of a scope. A run that another process created in the meantime is accepted.
-fn begin(store: &FileStore, id: &RunId, scope: Scope, now: Timestamp) -> Result<(), CliError> {
+fn begin(store: &StoreHandle, id: &RunId, scope: Scope, now: Timestamp) -> Result<(), CliError> {
     let prompt = format!("keep the {scope} variables of {id}");
     let problem = variables_problem(id.as_str(), crate::clock::second_of(now)?.as_str(), &prompt);
     let init = Init { session_id: Some(KEEPER_SESSION.into()), ..Init::with_prompt(prompt) };

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use hence_cognition::skill::Skill;
 use hence_journal::RecordIndex;
 use hence_skills::{SharedInput, SharedInputs, SkillVariables};
-use hence_store::{Durability, FileStore, Store as _};
+use hence_store::{Durability, StoreHandle};
 use hence_variables::{
     Change, Event, Files as _, Home, Name, PublishedRecord, Scope, Shared, State, Stored, Variable,
 };
@@ -29,12 +29,9 @@ pub(crate) fn read_shared(
     session: Option<&str>,
 ) -> Result<SharedInputs, CliError> {
     let mut shared = SharedInputs { session: session.map(Into::into), variables: Vec::new() };
-    if !context.folder.join(SCOPES).is_dir() {
-        return Ok(shared);
-    }
-    let scopes = FileStore::open_within(&context.folder, SCOPES)?;
-    let files =
-        StoreVariableFiles { store: &context.store()?, root: std::path::Path::new("."), shared_scopes: None };
+    let store = context.store()?;
+    let Some(scopes) = store.within(SCOPES)? else { return Ok(shared) };
+    let files = StoreVariableFiles { store: &store, root: std::path::Path::new("."), shared_scopes: None };
     for (name, scope) in skills.iter().flat_map(|skill| skill.shared_variables()) {
         let id = match (&**scope, session) {
             ("global", _) => "global".to_owned(),
@@ -65,7 +62,7 @@ pub(crate) fn read_shared(
 /// Publishes what the steps of a run wrote to shared scopes, each record once.
 pub(crate) fn publish_skill(
     context: &Context,
-    store: &FileStore,
+    store: &StoreHandle,
     run: &str,
     variables: &SkillVariables,
 ) -> Result<(), CliError> {
@@ -81,7 +78,7 @@ pub(crate) fn publish_skill(
             store.put_blob(&bytes, Durability::Synced)?;
         }
     }
-    let scopes = FileStore::open_or_create_within(&context.folder, SCOPES)?;
+    let scopes = store.within_or_new(SCOPES)?;
     for ((record, scope), names) in &writes {
         let by = PublishedRecord { run: run.into(), record: record.get() };
         publish(context, &scopes, view.state(), *scope, names, &by)?;
@@ -112,7 +109,7 @@ fn shared_writes(events: &[(RecordIndex, Event)], is_shared: impl Fn(Scope) -> b
 /// Records the writes of one record in the run of a scope, unless that run has them.
 fn publish(
     context: &Context,
-    scopes: &FileStore,
+    scopes: &StoreHandle,
     state: &State,
     scope: Scope,
     names: &BTreeMap<Name, Option<Variable>>,

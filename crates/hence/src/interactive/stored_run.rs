@@ -5,7 +5,7 @@ use std::io::Read as _;
 use hence_canon::Lenient;
 use hence_engine::{ResumeError, VariablesRun, VariablesSnapshot};
 use hence_journal::RecordIndex;
-use hence_store::{AttachmentName, Durability, FileStore, RunId, RunWriter, Store as _};
+use hence_store::{AttachmentName, Durability, RunId, RunWriter, StoreHandle};
 
 use super::whole_lines;
 use crate::error::CliError;
@@ -40,7 +40,7 @@ pub(crate) fn snapshot_name() -> AttachmentName {
 
 /// Reads a run of variables, from its snapshot if that is one of this journal.
 pub(crate) fn load(
-    store: &FileStore,
+    store: &StoreHandle,
     run: &RunId,
     problem: &Lenient,
 ) -> Result<(VariablesRun, SnapshotUsed), CliError> {
@@ -61,7 +61,7 @@ pub(super) fn not_loaded(run: &RunId, error: ResumeError) -> CliError {
 }
 
 fn load_from_snapshot(
-    store: &FileStore,
+    store: &StoreHandle,
     run: &RunId,
     problem: &Lenient,
 ) -> Result<Option<(VariablesRun, SnapshotUsed)>, CliError> {
@@ -81,7 +81,7 @@ fn load_from_snapshot(
 
 /// Reads the lines after the first `known` records. They are counted from the last record of the snapshot.
 pub(super) fn lines_after(
-    store: &FileStore,
+    store: &StoreHandle,
     run: &RunId,
     used: SnapshotUsed,
     known: u64,
@@ -96,7 +96,7 @@ pub(super) fn lines_after(
 
 /// Compares the snapshot of a run with its journal: what differs, or `None`. A snapshot that is torn or of another version
 /// is never used, so it differs from nothing.
-pub(crate) fn check_snapshot(store: &FileStore, run: &RunId, problem: &Lenient) -> Option<String> {
+pub(crate) fn check_snapshot(store: &StoreHandle, run: &RunId, problem: &Lenient) -> Option<String> {
     let bytes = store.attachment(run, &snapshot_name()).ok()?;
     let snapshot = VariablesSnapshot::decode(&bytes)?;
     let journal = whole_lines(store.journal_bytes(run).ok()?);
@@ -116,7 +116,7 @@ pub(crate) fn check_snapshot(store: &FileStore, run: &RunId, problem: &Lenient) 
 
 /// Writes a new snapshot when so much follows the last one that reading both costs twice a snapshot.
 pub(super) fn save(
-    store: &FileStore,
+    store: &StoreHandle,
     writer: &mut dyn RunWriter,
     run: &mut VariablesRun,
     used: &mut SnapshotUsed,
@@ -140,11 +140,11 @@ pub(super) fn save(
 }
 
 /// Reads the whole lines of a journal from a byte on.
-fn lines_from(store: &FileStore, run: &RunId, offset: u64) -> Result<Vec<u8>, CliError> {
+fn lines_from(store: &StoreHandle, run: &RunId, offset: u64) -> Result<Vec<u8>, CliError> {
     let mut lines = Vec::new();
     let mut reader = store.read_journal_at(run, offset)?;
     reader
         .read_to_end(&mut lines)
-        .map_err(|error| CliError::file("read", &store.journal_path(run), error))?;
+        .map_err(|error| CliError::file("read", store.journal_location(run).as_ref(), error))?;
     Ok(whole_lines(lines))
 }

@@ -2,7 +2,7 @@
 
 use hence_canon::{Value, parse};
 use hence_engine::{Change, changes};
-use hence_store::{AttachmentName, FileStore, RunId, Store as _};
+use hence_store::{AttachmentName, RunId, StoreHandle};
 
 use crate::prelude::*;
 
@@ -18,7 +18,7 @@ const HASHES: [&str; 3] = ["/record_hash", "/initial_state_hash", "/problem_spec
 /// Lists the members of the documents that differ: the problem with what it pins, the skill, the capabilities. Where they
 /// are the same, the runs differ in their headers: profile, engine or time.
 pub(super) fn differences(
-    store: &FileStore,
+    store: &StoreHandle,
     id: &RunId,
     documents: &[(AttachmentName, Vec<u8>)],
     header: &[u8],

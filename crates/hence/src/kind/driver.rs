@@ -11,7 +11,7 @@ use hence_projection::Program as Projected;
 use hence_skills::{CallLog, Stop};
 use hence_state::{ProblemSpec, Status};
 use hence_store::{
-    AttachmentName, Condition, Cut, Durability, FileStore, NewRun, RunId, RunWriter, Store, StoreError,
+    AttachmentName, Condition, Cut, Durability, NewRun, RunId, RunWriter, StoreError, StoreHandle,
 };
 
 use super::{begins_with, conflict, whole_records};
@@ -115,7 +115,7 @@ pub(crate) struct Calls<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct RunDriver<'a> {
     pub(crate) context: &'a Context,
-    pub(crate) store: &'a FileStore,
+    pub(crate) store: &'a StoreHandle,
     pub(crate) id: &'a RunId,
     /// The file to which the journal is copied; `-` is standard output.
     pub(crate) copy: Option<&'a str>,
@@ -480,7 +480,7 @@ impl RunDriver<'_> {
             usage: kind.usage(&store.journal_bytes(id)?, &StoreBlobs(store)),
             records: run.head().records.get(),
             head: run.head().to_string(),
-            journal: store.journal_path(id).display().to_string(),
+            journal: store.journal_location(id),
             start,
             cut: cut.as_ref().map(ToString::to_string),
             policies: PolicyCounts::of(store, id, kind.projected()),

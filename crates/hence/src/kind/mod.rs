@@ -22,7 +22,7 @@ use hence_engine::{Blobs, Evidence, NoBlobs, Replay, ResumeError, RunKind};
 use hence_journal::verify::{Level, Report};
 use hence_projection::Program;
 use hence_skills::{Host as _, Pinned};
-use hence_store::FileStore;
+use hence_store::StoreHandle;
 
 use crate::args::position::{CheckpointArgs, RollbackArgs};
 use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs, RetryArgs};
@@ -226,7 +226,6 @@ pub(crate) fn whole_records(journal: &[u8]) -> &[u8] {
 }
 
 /// Returns whether a stored run begins with a header.
-fn begins_with(store: &FileStore, id: &hence_store::RunId, header: &[u8]) -> bool {
-    use hence_store::Store as _;
+fn begins_with(store: &StoreHandle, id: &hence_store::RunId, header: &[u8]) -> bool {
     store.journal_bytes(id).is_ok_and(|journal| journal.starts_with(header))
 }

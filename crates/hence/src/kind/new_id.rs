@@ -7,7 +7,7 @@ use std::hash::{BuildHasher as _, Hasher as _};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use hence_canon::Digest;
-use hence_store::{FileStore, RunId};
+use hence_store::{RunId, StoreHandle};
 
 use crate::prelude::*;
 
@@ -45,7 +45,7 @@ impl NewId {
 
     /// Returns the next id to try, and the number it has among the numbered ones. `tried` is the number of the id that
     /// turned out to be taken; 0 at first.
-    pub(super) fn next(&self, store: &FileStore, tried: u64) -> Result<(RunId, u64), CliError> {
+    pub(super) fn next(&self, store: &StoreHandle, tried: u64) -> Result<(RunId, u64), CliError> {
         let id = |text: &str| {
             RunId::new(text)
                 .map_err(|error| CliError::from_error(Code::Refused, error).with_hint(hint::OTHER_RUN_ID))
@@ -56,8 +56,10 @@ impl NewId {
             Self::Numbered(name) => {
                 // An id that cannot be read is reported before the search.
                 id(name)?;
-                let is_taken =
-                    |number| id(&numbered(name, number)).is_ok_and(|id| store.journal_path(&id).exists());
+                // A store that cannot tell refuses the run when it is created.
+                let is_taken = |number| {
+                    id(&numbered(name, number)).is_ok_and(|id| store.has_run(&id).unwrap_or_default())
+                };
                 let number = first_free(tried + 1, is_taken);
                 Ok((id(&numbered(name, number))?, number))
             }

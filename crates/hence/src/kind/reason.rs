@@ -13,7 +13,7 @@ use hence_journal::verify::{Level, Report};
 use hence_projection::Program;
 use hence_skills::{CallHistory, Links, Origin, is_same_result};
 use hence_state::{ProblemSpec, Profile, StepResult};
-use hence_store::{AttachmentName, FileStore, RunId};
+use hence_store::{AttachmentName, RunId, StoreHandle};
 
 use super::driver::Calls;
 use super::fork;
@@ -261,7 +261,7 @@ impl ReasonRun {
     /// the call log of the retry.
     fn used_by_failed(
         &self,
-        store: &FileStore,
+        store: &StoreHandle,
         id: &RunId,
         lines: &[u8],
         before: &Usage,
@@ -403,7 +403,7 @@ impl Drivable for PlannedRun {
         let limits = usage::limits_of(problem).unwrap_or_default();
         let limits = calls.driver.options.limits.map_or_else(|| limits.clone(), |more| limits.and(more));
         let (store, id) = (calls.driver.store, calls.driver.id);
-        let journal = hence_store::Store::journal_bytes(store, id).unwrap_or_default();
+        let journal = store.journal_bytes(id).unwrap_or_default();
         if let Some(callees) = &self.callees {
             let links = Links::of_problem(problem);
             callees.set_root(links.as_ref().and_then(Links::idempotency_root).cloned());
@@ -412,7 +412,7 @@ impl Drivable for PlannedRun {
             // What failed before, or was begun, is in no record.
             past.add(&callees.logged(&calls.log.history()));
             callees.start_log(calls.log.clone(), calls.meter.clone(), limits.clone(), past);
-            callees.store_exchanges_in(store.folder());
+            callees.store_exchanges_in(store);
         }
         let context = calls.driver.context;
         let watched = context.is_watched();

@@ -17,7 +17,7 @@ use hence_skills::{
     SkillVariables, reaches_out, recorded_usage, with_nested,
 };
 use hence_state::{ProblemSpec, Profile, StepResult, Timestamp};
-use hence_store::{AttachmentName, FileStore, RunId, Store};
+use hence_store::{AttachmentName, RunId, StoreHandle};
 
 use super::driver::Calls;
 use super::new_id::NewId;
@@ -137,12 +137,12 @@ fn problem_of(
         .map_err(|findings| CliError::refused(crate::input::shown_name(&args.problem), &findings))
 }
 
-fn stored_shared(store: &FileStore, id: &RunId) -> Option<SharedInputs> {
+fn stored_shared(store: &StoreHandle, id: &RunId) -> Option<SharedInputs> {
     let bytes = store.attachment(id, &problem_name()).ok()?;
     Some(Pinned::of_value(&parse(&bytes).ok()?)?.links.shared)
 }
 
-fn stored_time(store: &FileStore, id: &RunId) -> Option<Timestamp> {
+fn stored_time(store: &StoreHandle, id: &RunId) -> Option<Timestamp> {
     let bytes = store.attachment(id, &problem_name()).ok()?;
     let problem = parse(&bytes).ok()?;
     Pinned::of_value(&problem)?;
@@ -226,7 +226,7 @@ impl StoredSkillRun {
 
 /// Publishes what a nested run and the runs that it nests wrote to shared scopes. One that is not in the store, or did not
 /// come about here, has nothing to publish.
-fn publish_nested(context: &Context, store: &FileStore, run: &str, depth: u32) -> Result<(), CliError> {
+fn publish_nested(context: &Context, store: &StoreHandle, run: &str, depth: u32) -> Result<(), CliError> {
     let Ok(id) = RunId::new(run) else { return Ok(()) };
     if depth > SKILL_DEPTH_MAX || !matches!(store.was_made_here(&id), Ok(true)) {
         return Ok(());
@@ -353,7 +353,7 @@ impl Drivable for StoredSkillRun {
         sink: &mut dyn Sink,
     ) -> Result<Driven<'g, SkillProgram<'a>>, RunError> {
         let RunDriver { context, store, .. } = *calls.driver;
-        self.library.store_exchanges_in(Arc::new(StoreExchanges(store.folder().to_owned())));
+        self.library.store_exchanges_in(Arc::new(StoreExchanges(store.clone())));
         let children = StoreChildren { store, nested: &self.nested, shared: self.shared_attachments() };
         let meter: &dyn Meter = &**calls.meter;
         let driver =

@@ -13,7 +13,7 @@ use hence_solve::{
     Entry, SolveJournal, SolveProgram, SolveRun, SolveVariables, Spec, Tools, Used, carry, drive,
 };
 use hence_state::{ProblemSpec, Profile, Timestamp};
-use hence_store::{AttachmentName, FileStore, RunId, Store};
+use hence_store::{AttachmentName, RunId, StoreHandle};
 
 use super::driver::Calls;
 use super::new_id::NewId;
@@ -85,23 +85,26 @@ pub(crate) fn start(context: &Context, args: &SolveArgs) -> Result<Exit, CliErro
 }
 
 /// Returns the time of a stored run of the loop: with another one it would be another problem.
-fn stored_time(store: &FileStore, id: &RunId) -> Option<Timestamp> {
+fn stored_time(store: &StoreHandle, id: &RunId) -> Option<Timestamp> {
     let problem = parse(&store.attachment(id, &problem_name()).ok()?).ok()?;
     Spec::read(&problem).ok()?;
     Timestamp::parse(problem.get("created_at")?.as_str()?).ok()
 }
 
 impl StoredSolveRun {
-    fn new(document: &Value, system: Option<Arc<str>>, store: &FileStore) -> Result<Self, CliError> {
+    fn new(document: &Value, system: Option<Arc<str>>, store: &StoreHandle) -> Result<Self, CliError> {
         Self::read(document, system, Some(store))
     }
 
-    fn read(document: &Value, system: Option<Arc<str>>, store: Option<&FileStore>) -> Result<Self, CliError> {
+    fn read(
+        document: &Value,
+        system: Option<Arc<str>>,
+        store: Option<&StoreHandle>,
+    ) -> Result<Self, CliError> {
         let problem = ProblemSpec::decode(document, &Profile::STRICT)
             .map_err(|findings| CliError::refused(PROBLEM, &findings))?;
         let spec = Spec::read(document).map_err(|finding| CliError::at(Code::Refused, PROBLEM, finding))?;
-        let folder = store.map(|store| store.folder().to_owned());
-        let tools = SolveTools::new(&spec.contexts, folder, Arc::default());
+        let tools = SolveTools::new(&spec.contexts, store.cloned(), Arc::default());
         Ok(Self {
             problem: Arc::new(problem),
             spec,

@@ -8,7 +8,7 @@ use hence_engine::{Engine, Evidence, MemorySink, Replay, Request, ResumeError, R
 use hence_journal::verify::{Level, Report};
 use hence_projection::Program;
 use hence_state::Profile;
-use hence_store::{NewRun, Store as _};
+use hence_store::NewRun;
 use hence_variables::{Call, Op, Rollback, Set, TakeCheckpoint};
 
 use super::{DriveOptions, OpenRun, fork};

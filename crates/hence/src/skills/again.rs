@@ -9,7 +9,7 @@ use hence_cognition::skill::{Skill, Uses};
 use hence_engine::attempt;
 use hence_skills::{Effect, Host, acting_gates, effective_records, may_act, recorded_outcome};
 use hence_state::StepResult;
-use hence_store::{RunId, Store as _};
+use hence_store::RunId;
 
 use crate::code::Code;
 use crate::context::Context;

@@ -6,7 +6,7 @@ use hence_cognition::approval::Stance;
 use hence_cognition::capability::{Registry as _, breach};
 use hence_engine::{Measured, Meter as _};
 use hence_skills::{Answer, CallHistory, CallLog, CallName, CallStatus, Entry, Question, RefusedAnswer};
-use hence_store::{Durability, RunWriter, Store as _};
+use hence_store::{Durability, RunWriter};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -10,7 +10,7 @@ use hence_engine::RunKind;
 use hence_journal::{ActivePath, Control, Reader, Record};
 use hence_skills::{CallHistory, CallStatus, EffectiveRecord, Entry, RecordKind, effective_records};
 use hence_state::StepStatus;
-use hence_store::{AttachmentName, Durability, RunId, RunWriter, Store, StoreError};
+use hence_store::{AttachmentName, Durability, RunId, RunWriter, StoreError, StoreHandle};
 
 use crate::code::Code;
 use crate::error::CliError;
@@ -74,7 +74,7 @@ fn check_seals(run: &RunId, bytes: &[u8]) -> Result<(), CliError> {
 }
 
 /// Returns what is wrong with the call log of a run, if there is one.
-pub(crate) fn call_log_defect(store: &dyn Store, id: &RunId) -> Option<String> {
+pub(crate) fn call_log_defect(store: &StoreHandle, id: &RunId) -> Option<String> {
     let plain = |error: CliError| {
         let prefix = format!("run {id}: ");
         error.message.strip_prefix(&prefix).unwrap_or(&error.message).to_owned()
@@ -92,7 +92,7 @@ fn read_lines(id: &RunId, bytes: &[u8]) -> Result<CallHistory, CliError> {
 }
 
 /// Reads the call log of a run, without calls of recorded steps; `None` when there is none.
-pub(crate) fn history(store: &dyn Store, id: &RunId) -> Result<Option<CallHistory>, CliError> {
+pub(crate) fn history(store: &StoreHandle, id: &RunId) -> Result<Option<CallHistory>, CliError> {
     let bytes = match store.attachment(id, &calls_name()) {
         Ok(bytes) => bytes,
         Err(StoreError::NoSuchAttachment { .. }) => return Ok(None),
@@ -121,19 +121,19 @@ pub(crate) fn history(store: &dyn Store, id: &RunId) -> Result<Option<CallHistor
 
 /// Returns whether the records of a run cover every call in its call log, so that the log may be removed. Without a log
 /// there is nothing to cover.
-pub(crate) fn records_cover_calls(store: &dyn Store, id: &RunId) -> Result<bool, CliError> {
+pub(crate) fn records_cover_calls(store: &StoreHandle, id: &RunId) -> Result<bool, CliError> {
     Ok(history(store, id)?.is_none_or(|history| history.is_empty()))
 }
 
 /// Returns whether a run has a call log that says nothing that its records do not say: a process died between the last
 /// record and the removal of the log.
-pub(crate) fn has_covered_log(store: &dyn Store, id: &RunId) -> Result<bool, CliError> {
+pub(crate) fn has_covered_log(store: &StoreHandle, id: &RunId) -> Result<bool, CliError> {
     Ok(history(store, id)?.is_some_and(|history| history.is_empty()))
 }
 
 /// Removes the call log of a run if its records cover every call in it; returns whether it did. A run that another
 /// process holds is left alone.
-pub(crate) fn remove_covered_log(store: &dyn Store, id: &RunId) -> Result<bool, CliError> {
+pub(crate) fn remove_covered_log(store: &StoreHandle, id: &RunId) -> Result<bool, CliError> {
     if !has_covered_log(store, id)? {
         return Ok(false);
     }
@@ -165,7 +165,7 @@ fn next_position(journal: &[u8], problem: Option<&Value>) -> u64 {
 
 /// Returns the log lines that say of the calls of a failed bound step that they were begun. Replies and answers are left
 /// out: what was given up is undecided again.
-pub(crate) fn undecided_again(store: &dyn Store, id: &RunId) -> Result<Vec<u8>, CliError> {
+pub(crate) fn undecided_again(store: &StoreHandle, id: &RunId) -> Result<Vec<u8>, CliError> {
     let bytes = match store.attachment(id, &calls_name()) {
         Ok(bytes) => bytes,
         Err(StoreError::NoSuchAttachment { .. }) => return Ok(Vec::new()),
@@ -189,7 +189,7 @@ pub(crate) fn undecided_again(store: &dyn Store, id: &RunId) -> Result<Vec<u8>, 
 /// the steps are executed again.
 ///
 /// Logged before the record. A crash in between only re-enables calls of recorded steps, which are never executed.
-pub(crate) fn roll_back(store: &dyn Store, id: &RunId, writer: &mut dyn RunWriter) -> Result<(), CliError> {
+pub(crate) fn roll_back(store: &StoreHandle, id: &RunId, writer: &mut dyn RunWriter) -> Result<(), CliError> {
     match store.attachment(id, &calls_name()) {
         Ok(_) => {}
         Err(StoreError::NoSuchAttachment { .. }) => return Ok(()),

@@ -13,7 +13,7 @@ use hence_skills::{
     effective_records, first_failed, shared_before, shared_records,
 };
 use hence_state::{ProblemSpec, Profile};
-use hence_store::{AttachmentName, Durability, FileStore, RunId, Store as _};
+use hence_store::{AttachmentName, Durability, RunId, StoreHandle};
 
 use super::again::{ActingCalls, Again};
 use super::{SKILL, SkillDocument, capabilities, given, secrets};
@@ -101,7 +101,7 @@ pub(super) fn create_shared(
     let program = run.program()?;
     let forked = carry_over(program, &sharing.carried, open_gate, &mut first)
         .map_err(|error| refused(&journal.name, error))?;
-    if !store.journal_path(&id).exists() {
+    if !store.has_run(&id)? {
         confirm()?;
     }
     let attachments = run.attachments(&value).into_iter().chain(more).collect();
@@ -261,7 +261,7 @@ impl Sharing {
 /// read from the store.
 pub(crate) struct FirstRecords<'a> {
     pub(crate) memory: MemorySink,
-    pub(crate) stored: &'a FileStore,
+    pub(crate) stored: &'a StoreHandle,
 }
 
 impl Sink for FirstRecords<'_> {

@@ -9,7 +9,7 @@ use hence_skills::{
     LinkError, Links, Origin, Parent, RecordKind, begins_with, compare_origin, effective_records, kind_of,
     recorded_outcome,
 };
-use hence_store::{FileStore, RunId, Store, StoreError};
+use hence_store::{RunId, StoreError, StoreHandle};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -123,7 +123,7 @@ fn named(links: &Value) -> Vec<(String, String)> {
 /// A run that is compared with others.
 struct Here<'a> {
     journal: &'a Journal,
-    store: Option<&'a FileStore>,
+    store: Option<&'a StoreHandle>,
 }
 
 impl Here<'_> {
@@ -286,11 +286,11 @@ fn begins_at(journal: &[u8], head: &str) -> Result<(), String> {
     begins_with(journal, head).map(|_| ()).map_err(|error: LinkError| error.to_string())
 }
 
-fn parent_of(store: &FileStore, run: &str) -> Option<Parent> {
+fn parent_of(store: &StoreHandle, run: &str) -> Option<Parent> {
     links_of(store, run)?.parent
 }
 
-fn links_of(store: &FileStore, run: &str) -> Option<Links> {
+fn links_of(store: &StoreHandle, run: &str) -> Option<Links> {
     let bytes = store.attachment(&RunId::new(run).ok()?, &crate::target::problem_name()).ok()?;
     Links::of_problem(&hence_canon::parse(&bytes).ok()?)
 }

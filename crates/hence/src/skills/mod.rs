@@ -23,7 +23,7 @@ use hence_capabilities::{Declarations, Library};
 use hence_cognition::run::Prepared;
 use hence_cognition::skill::Skill;
 use hence_skills::Links;
-use hence_store::{AttachmentName, RunId, Store};
+use hence_store::{AttachmentName, RunId, StoreHandle};
 
 use crate::args::RunArgs;
 use crate::code::Code;
@@ -106,7 +106,7 @@ pub(crate) struct LinkedTo {
 }
 
 /// Returns the runs that a run's problem names, as far as the problem can be read.
-pub(crate) fn links(store: &dyn Store, run: &RunId) -> LinkedTo {
+pub(crate) fn links(store: &StoreHandle, run: &RunId) -> LinkedTo {
     let problem = store.attachment(run, &crate::target::problem_name()).ok();
     let problem = problem.and_then(|bytes| parse(&bytes).ok());
     let Some(links) = problem.as_ref().and_then(Links::of_problem) else { return LinkedTo::default() };

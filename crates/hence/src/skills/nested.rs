@@ -11,7 +11,7 @@ use hence_engine::{Measured, SinkError};
 use hence_journal::{Reader, Record};
 use hence_skills::{ChildRun, ChildRuns, NestedPin};
 use hence_store::{
-    AttachmentName, ConfinedError, Durability, FileStore, NewRun, RunId, RunWriter, Store, StoreError,
+    AttachmentName, ConfinedError, Durability, NewRun, RunId, RunWriter, StoreError, StoreHandle,
     read_confined,
 };
 
@@ -186,7 +186,7 @@ fn unreadable(name: &str, error: ConfinedError) -> CliError {
 
 /// Stores nested runs in the store of the run that nests them.
 pub(crate) struct StoreChildren<'a> {
-    pub(crate) store: &'a FileStore,
+    pub(crate) store: &'a StoreHandle,
     pub(crate) nested: &'a NestedSkills,
     /// The documents stored next to the journal of every nested run.
     pub(crate) shared: Vec<(AttachmentName, Vec<u8>)>,

@@ -4,7 +4,7 @@ use hence_canon::{Object, Value};
 use hence_cognition::budget::{Costs, Usage};
 use hence_cognition::run::{FailedPart, NESTED_ERRORS_KEY, StepOutcome};
 use hence_cognition::state::{StepStatus, TraceMetrics};
-use hence_store::{FileStore, RunId};
+use hence_store::{RunId, StoreHandle};
 
 use crate::code::Code;
 use crate::error::CliError;
@@ -46,7 +46,7 @@ impl Place {
 }
 
 /// Compares the outcome of a step with the runs it nests, all of which are in the store. Returns the first difference.
-pub(super) fn difference(store: &FileStore, outcome: &StepOutcome, runs: &[&str]) -> Option<String> {
+pub(super) fn difference(store: &StoreHandle, outcome: &StepOutcome, runs: &[&str]) -> Option<String> {
     let mut children = Vec::new();
     for run in runs {
         match read(store, run) {
@@ -122,10 +122,10 @@ fn is_part(outcome: &StepOutcome, outputs: &Object, child: &Child) -> bool {
 }
 
 /// Reads the results of a nested run; `None` for an id that names no place.
-fn read(store: &FileStore, run: &str) -> Result<Option<Child>, CliError> {
+fn read(store: &StoreHandle, run: &str) -> Result<Option<Child>, CliError> {
     let Some(place) = Place::of(run) else { return Ok(None) };
     let id = RunId::new(run).map_err(|error| CliError::new(Code::NoSuchRun, error.to_string()))?;
-    let journal = Journal::of_stored(FileStore::open(store.folder())?, &id)?;
+    let journal = Journal::of_stored(store.clone(), &id)?;
     let stored = StoredSkillRun::require(&journal)?;
     let child = stored.read_back(&journal)?;
     let report = child.program().report();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hence_canon::{Object, Value, parse};
 use hence_cognition::run::describe_failures;
 use hence_skills::{CallHistory, Entry, Links, Origin, Pinned, Spent, first_failed, retry_log, usage_before};
-use hence_store::{AttachmentName, Durability, FileStore, RunId, Store};
+use hence_store::{AttachmentName, Durability, RunId, StoreHandle};
 
 use super::again::{ActingCalls, Again};
 use super::fork::{Created, Sharing, create_shared, new_run};
@@ -31,7 +31,7 @@ fn retry_name() -> AttachmentName {
 /// Returns the run that retries a run, if there is one. It may not have been created: a process died before.
 ///
 /// The problem of a retry names the run it retries, so a claim that is lost or altered does not hide it.
-pub(crate) fn retry_of(store: &FileStore, run: &RunId) -> Option<RunId> {
+pub(crate) fn retry_of(store: &StoreHandle, run: &RunId) -> Option<RunId> {
     let claimed = claimed_retry(store, run);
     if claimed.as_ref().is_some_and(|claimed| retries(store, claimed).as_ref() == Some(run)) {
         return claimed;
@@ -43,14 +43,14 @@ pub(crate) fn retry_of(store: &FileStore, run: &RunId) -> Option<RunId> {
 }
 
 /// Returns the run that the claim next to a run names.
-pub(crate) fn claimed_retry(store: &dyn Store, run: &RunId) -> Option<RunId> {
+pub(crate) fn claimed_retry(store: &StoreHandle, run: &RunId) -> Option<RunId> {
     let named = parse(&store.attachment(run, &retry_name()).ok()?).ok()?;
     RunId::new(named.get("run")?.as_str()?).ok()
 }
 
 /// Returns what is wrong with the claim next to a run, if there is one: it must name a run that retries this one, or one that
 /// a process died before it could create.
-pub(crate) fn retry_claim_defect(store: &FileStore, run: &RunId) -> Option<String> {
+pub(crate) fn retry_claim_defect(store: &StoreHandle, run: &RunId) -> Option<String> {
     match store.attachment(run, &retry_name()) {
         Err(hence_store::StoreError::NoSuchAttachment { .. }) => return None,
         Err(error) => return Some(error.to_string()),
@@ -70,12 +70,12 @@ pub(crate) fn retry_claim_defect(store: &FileStore, run: &RunId) -> Option<Strin
 }
 
 /// Returns the run that a run retries, as its problem says.
-fn retries(store: &dyn Store, run: &RunId) -> Option<RunId> {
+fn retries(store: &StoreHandle, run: &RunId) -> Option<RunId> {
     RunId::new(&super::links(store, run).retries?).ok()
 }
 
 /// Returns the newest run in the line of retries of a run: the run itself, where there is none.
-pub(crate) fn newest_retry(store: &FileStore, run: &RunId) -> RunId {
+pub(crate) fn newest_retry(store: &StoreHandle, run: &RunId) -> RunId {
     let mut newest = run.clone();
     let mut seen = std::collections::BTreeSet::new();
     while seen.insert(newest.clone())
@@ -92,7 +92,7 @@ pub(crate) fn newest_retry(store: &FileStore, run: &RunId) -> RunId {
 /// # Errors
 /// [`CliError`] when another process has the run, or the claim cannot be stored.
 pub(crate) fn claim(
-    store: &FileStore,
+    store: &StoreHandle,
     run: &RunId,
     wanted: Option<&str>,
     is_retry: bool,
@@ -106,7 +106,7 @@ pub(crate) fn claim(
         return Err(CliError::new(Code::Damaged, message).with_hint(hint::LIST_RUNS));
     }
     if let Some(claimed) = claimed {
-        if store.journal_path(&claimed).exists() && retries(store, &claimed).as_ref() != Some(run) {
+        if store.has_run(&claimed)? && retries(store, &claimed).as_ref() != Some(run) {
             let message = format!("run {run}: {RETRY} names {claimed}, which does not retry it");
             return Err(CliError::new(Code::Damaged, message).with_hint(hint::LIST_RUNS));
         }
@@ -118,12 +118,11 @@ pub(crate) fn claim(
             }
         };
     }
-    let refused = |error| CliError::from_error(Code::Refused, error).with_hint(hint::OTHER_RUN_ID);
     let id = match wanted {
         Some(wanted) => RunId::new(wanted).map_err(refused)?,
-        None => free_id(store, run, is_retry).map_err(refused)?,
+        None => free_id(store, run, is_retry)?,
     };
-    if store.journal_path(&id).exists() {
+    if store.has_run(&id)? {
         let message = format!("run {run}: there is a run {id}, and it is no retry of it");
         return Err(CliError::new(Code::Conflict, message).with_hint(hint::OTHER_RUN_ID));
     }
@@ -133,8 +132,12 @@ pub(crate) fn claim(
     Ok(id)
 }
 
+fn refused(error: hence_store::InvalidRunId) -> CliError {
+    CliError::from_error(Code::Refused, error).with_hint(hint::OTHER_RUN_ID)
+}
+
 /// Returns the first free id of a retry: `RUN-retry-1`, and `RUN-retry-2` for the retry of `RUN-retry-1`.
-fn free_id(store: &FileStore, run: &RunId, is_retry: bool) -> Result<RunId, hence_store::InvalidRunId> {
+fn free_id(store: &StoreHandle, run: &RunId, is_retry: bool) -> Result<RunId, CliError> {
     let numbered = run.as_str().rsplit_once("-retry-").filter(|_| is_retry);
     let (base, mut number) = match numbered.and_then(|(base, number)| Some((base, number.parse().ok()?))) {
         Some((base, number)) => (base, number),
@@ -142,8 +145,8 @@ fn free_id(store: &FileStore, run: &RunId, is_retry: bool) -> Result<RunId, henc
     };
     loop {
         number += 1;
-        let id = RunId::new(&format!("{base}-retry-{number}"))?;
-        if !store.journal_path(&id).exists() {
+        let id = RunId::new(&format!("{base}-retry-{number}")).map_err(refused)?;
+        if !store.has_run(&id)? {
             return Ok(id);
         }
     }

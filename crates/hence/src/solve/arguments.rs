@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hence_canon::{Digest, Float, Object, Value};
 use hence_sandbox::Limits as BlockLimits;
 use hence_solve::{DEPTH_MAX, InterpreterPin, SYSTEM_PROMPT, SolveLimits, Spec};
-use hence_store::FileStore;
+use hence_store::StoreHandle;
 
 use super::tools::SolveTools;
 use super::{contexts, models};
@@ -23,7 +23,7 @@ pub(crate) struct NewSolve {
 }
 
 /// Reads everything that the arguments name.
-pub(crate) fn new_spec(args: &SolveArgs, store: &FileStore) -> Result<NewSolve, CliError> {
+pub(crate) fn new_spec(args: &SolveArgs, store: &StoreHandle) -> Result<NewSolve, CliError> {
     let system: Arc<str> = match &args.system {
         None => SYSTEM_PROMPT.into(),
         Some(path) => {

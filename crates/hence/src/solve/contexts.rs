@@ -11,7 +11,7 @@ use hence_solve::{
     CHUNK_BYTES, Content, Context, ContextFault, ContextKind, ContextPin, Text, TextIndex, TextIndexer,
     TextSource,
 };
-use hence_store::{Durability, FileStore, Store};
+use hence_store::{Durability, StoreHandle};
 
 use crate::prelude::{CliError, Code};
 
@@ -67,7 +67,7 @@ fn index(path: &Path) -> Result<(TextIndex, File), String> {
 
 /// Finds a context that a person names, and pins it. Lists of files are stored as blobs, so that a file that is added later
 /// changes nothing.
-pub(super) fn pin(named: &str, store: &FileStore) -> Result<ContextPin, CliError> {
+pub(super) fn pin(named: &str, store: &StoreHandle) -> Result<ContextPin, CliError> {
     let (forced, path) = match named.split_once(':') {
         Some(("text", path)) => (true, path),
         _ => (false, named),
@@ -129,7 +129,7 @@ fn pin_file(path: &str, kind: ContextKind) -> Result<ContextPin, CliError> {
 }
 
 /// Opens the contexts that a run pins, and compares each with its digest.
-pub(super) fn open(pins: &[ContextPin], store: Option<&FileStore>) -> Result<Vec<Context>, ContextFault> {
+pub(super) fn open(pins: &[ContextPin], store: Option<&StoreHandle>) -> Result<Vec<Context>, ContextFault> {
     let open_one = |(number, pin): (usize, &ContextPin)| {
         let content = match pin.kind {
             ContextKind::Text => Content::Text(open_text(&pin.path, pin.sha256)?),
@@ -160,7 +160,7 @@ fn open_text(path: &str, pinned: Digest) -> Result<Text, ContextFault> {
     Ok(Text::new(path, index, Box::new(FileSource(file))))
 }
 
-fn open_files(pin: &ContextPin, store: Option<&FileStore>) -> Result<Vec<Text>, ContextFault> {
+fn open_files(pin: &ContextPin, store: Option<&StoreHandle>) -> Result<Vec<Text>, ContextFault> {
     let list = blob(pin, store)?;
     let unreadable = || fault(&pin.path, "its list of files cannot be read");
     let open_one = |item: &Value| {
@@ -171,7 +171,7 @@ fn open_files(pin: &ContextPin, store: Option<&FileStore>) -> Result<Vec<Text>, 
     list.as_array().unwrap_or_default().iter().map(open_one).collect()
 }
 
-fn blob(pin: &ContextPin, store: Option<&FileStore>) -> Result<Value, ContextFault> {
+fn blob(pin: &ContextPin, store: Option<&StoreHandle>) -> Result<Value, ContextFault> {
     let store = store.ok_or_else(|| fault(&pin.path, "it is in the store of its run, which is not here"))?;
     let bytes = store.blob(&pin.sha256).map_err(|error| fault(&pin.path, error.to_string()))?;
     parse(&bytes).map_err(|error| fault(&pin.path, error.to_string()))

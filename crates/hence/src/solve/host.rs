@@ -15,7 +15,7 @@ use hence_solve::{
     Request, SolveProgram, Spec, Used, drive,
 };
 use hence_state::{ProblemSpec, Profile, Timestamp};
-use hence_store::{Durability, FileStore, NewRun, RunId, RunWriter, Store, StoreError};
+use hence_store::{Durability, NewRun, RunId, RunWriter, StoreError, StoreHandle};
 
 use super::live::Live;
 use super::models::ModelSet;
@@ -39,7 +39,7 @@ const FINISH_KEY: &str = "finish_reason";
 /// Everything that a run shares with its children.
 pub(crate) struct HostParts<'a> {
     pub(crate) live: Live,
-    pub(crate) store: &'a FileStore,
+    pub(crate) store: &'a StoreHandle,
     pub(crate) models: &'a ModelSet,
     pub(crate) system: &'a Arc<str>,
     pub(crate) stop: &'a dyn Stop,
@@ -212,7 +212,7 @@ fn run_child(parts: &HostParts<'_>, child: &NewChild) -> Result<ChildEnd, ChildS
         .map_err(|findings| ChildStopped::Other(findings.to_string()))?;
     let problem = Arc::new(problem);
     let spec = Spec::read(&document).map_err(|finding| ChildStopped::Other(finding.to_string()))?;
-    let tools = SolveTools::new(&spec.contexts, Some(store.folder().to_owned()), parts.time.clone());
+    let tools = SolveTools::new(&spec.contexts, Some(store.clone()), parts.time.clone());
     let program =
         SolveProgram::new(problem, Some(parts.system.clone()), Some(&tools)).map_err(RunError::from)?;
     let (run, writer) = match stored {

@@ -1,6 +1,5 @@
 //! The interpreter and the contexts of a stored run.
 
-use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -10,7 +9,7 @@ use hence_sandbox::{
     Answer, Event, INSTALL_COMMAND, Identity, Limits, Monty, Printed, Sandbox, SandboxError, WorkerProgram,
 };
 use hence_solve::{Context, ContextFault, ContextPin, Tools};
-use hence_store::FileStore;
+use hence_store::StoreHandle;
 
 use super::contexts;
 
@@ -20,15 +19,15 @@ pub(crate) type InterpreterTime = std::sync::Arc<AtomicU64>;
 /// The tools of one run.
 pub(crate) struct SolveTools {
     pins: Vec<ContextPin>,
-    store: Option<PathBuf>,
+    store: Option<StoreHandle>,
     worker: OnceLock<Result<WorkerProgram, String>>,
     opened: OnceLock<Result<Vec<Context>, ContextFault>>,
     time: InterpreterTime,
 }
 
 impl SolveTools {
-    /// Makes the tools of a run whose blobs are in the store of a folder.
-    pub(crate) fn new(pins: &[ContextPin], store: Option<PathBuf>, time: InterpreterTime) -> Self {
+    /// Makes the tools of a run whose blobs are in a store.
+    pub(crate) fn new(pins: &[ContextPin], store: Option<StoreHandle>, time: InterpreterTime) -> Self {
         Self { pins: pins.to_vec(), store, worker: OnceLock::new(), opened: OnceLock::new(), time }
     }
 
@@ -57,10 +56,7 @@ impl Tools for SolveTools {
     }
 
     fn contexts(&self) -> Result<&[Context], ContextFault> {
-        let opened = self.opened.get_or_init(|| {
-            let store = self.store.as_ref().and_then(|folder| FileStore::open(folder).ok());
-            contexts::open(&self.pins, store.as_ref())
-        });
+        let opened = self.opened.get_or_init(|| contexts::open(&self.pins, self.store.as_ref()));
         opened.as_deref().map_err(Clone::clone)
     }
 }

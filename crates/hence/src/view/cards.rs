@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use hence_store::{FileStore, RunId, RunSummary, RunView as _, Store as _};
+use hence_store::{RunId, RunSummary, RunView as _, StoreHandle};
 
 use super::Views;
 use super::gaps::{OpenGaps, PolicyCounts, policy_counts};
@@ -159,7 +159,7 @@ impl Views {
         Ok(all)
     }
 
-    fn card(&self, store: &FileStore, summary: &RunSummary, stamp: Stamp, view: RunRowView) -> Card {
+    fn card(&self, store: &StoreHandle, summary: &RunSummary, stamp: Stamp, view: RunRowView) -> Card {
         let row = runs::row(&self.context, store, summary, view);
         let start = Journal::start_of_run(store, &summary.run).ok();
         let problem = start.as_ref().and_then(|start| start.parsed_problem().ok().flatten());

@@ -228,7 +228,6 @@ impl Views {
         embedding.add_part("/documents", Ok(documents));
         let mut left = BLOBS_BYTES_MAX;
         for digest in referenced_blobs(&journal, &StoreBlobs(&run.store)) {
-            use hence_store::Store as _;
             match run.store.blob(&digest) {
                 Ok(bytes) if bytes.len() as u64 <= left => {
                     left -= bytes.len() as u64;

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use hence_canon::Value;
-use hence_store::{FileStore, RunId, Store as _};
+use hence_store::{RunId, StoreHandle};
 
 use crate::prelude::*;
 
@@ -58,7 +58,7 @@ impl LineIndex {
     }
 
     /// Reads what was appended since the last time.
-    pub(super) fn update(&mut self, store: &FileStore, run: &RunId) -> Result<(), CliError> {
+    pub(super) fn update(&mut self, store: &StoreHandle, run: &RunId) -> Result<(), CliError> {
         if !self.continues(store, run)? {
             *self = Self::default();
         }
@@ -89,7 +89,7 @@ impl LineIndex {
     }
 
     /// Returns whether the journal still begins with what was read.
-    fn continues(&self, store: &FileStore, run: &RunId) -> Result<bool, CliError> {
+    fn continues(&self, store: &StoreHandle, run: &RunId) -> Result<bool, CliError> {
         let found = read_range(store, run, self.end - self.tail.len() as u64, self.end)?;
         Ok(found == self.tail)
     }
@@ -126,19 +126,19 @@ enum Way {
 
 /// The lines of a run's journal.
 pub(super) struct Lines<'a> {
-    store: &'a FileStore,
+    store: &'a StoreHandle,
     run: &'a RunId,
     way: Way,
 }
 
 impl<'a> Lines<'a> {
     /// Returns lines that were counted.
-    pub(super) fn counted(store: &'a FileStore, run: &'a RunId, index: Arc<LineIndex>) -> Self {
+    pub(super) fn counted(store: &'a StoreHandle, run: &'a RunId, index: Arc<LineIndex>) -> Self {
         Self { store, run, way: Way::Counted(index) }
     }
 
     /// Returns the lines of a whole journal that were not counted.
-    pub(super) fn declared(store: &'a FileStore, run: &'a RunId, records: u64, size: u64) -> Self {
+    pub(super) fn declared(store: &'a StoreHandle, run: &'a RunId, records: u64, size: u64) -> Self {
         Self { store, run, way: Way::Declared { records, size } }
     }
 
@@ -260,7 +260,12 @@ fn read_some(reader: &mut dyn std::io::Read, chunk: &mut [u8], run: &RunId) -> R
 }
 
 /// Reads the bytes of a journal in a range; fewer where it ends before.
-pub(super) fn read_range(store: &FileStore, run: &RunId, start: u64, end: u64) -> Result<Vec<u8>, CliError> {
+pub(super) fn read_range(
+    store: &StoreHandle,
+    run: &RunId,
+    start: u64,
+    end: u64,
+) -> Result<Vec<u8>, CliError> {
     let mut bytes = Vec::new();
     let mut reader = store.read_journal_at(run, start)?.take(end.saturating_sub(start));
     reader.read_to_end(&mut bytes).map_err(|error| unreadable(run, &error))?;
@@ -283,11 +288,12 @@ mod tests {
     }
 
     /// A journal whose lines are those of `texts`.
-    fn stored(texts: impl Iterator<Item = String>) -> (tempfile::TempDir, FileStore, RunId, u64) {
+    fn stored(texts: impl Iterator<Item = String>) -> (tempfile::TempDir, StoreHandle, RunId, u64) {
         let folder = tempfile::tempdir().unwrap();
-        let store = FileStore::open_or_create(folder.path().join("store")).unwrap();
+        let files = hence_store::FileStore::open_or_create(folder.path().join("store")).unwrap();
         let run = RunId::new("long").unwrap();
-        let path = store.journal_path(&run);
+        let path = files.journal_path(&run);
+        let store = StoreHandle::new(files);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         let text: String = texts.collect();
         std::fs::write(path, &text).unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_server::{ApiError, Batch, Call, Event, Feed, Reply, Window};
-use hence_store::{RunId, Store as _};
+use hence_store::RunId;
 
 use super::Views;
 use super::error::{api_error, bad_request};

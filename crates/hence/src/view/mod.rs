@@ -26,7 +26,7 @@ mod times;
 mod verdict;
 mod waiting;
 
-use std::path::PathBuf;
+use crate::store_place::StorePlace;
 use std::sync::Arc;
 
 use hence_canon::Value;
@@ -53,8 +53,8 @@ pub(crate) struct Views {
 
 impl Views {
     /// Opens the views of a store. A store that does not exist yet is reported by each request.
-    pub(crate) fn of_store(folder: PathBuf) -> Self {
-        let context = Context::of_server(folder);
+    pub(crate) fn of_store(place: StorePlace) -> Self {
+        let context = Context::of_server(place);
         Self { context, memories: Memories::default(), cards: Cards::default(), trace: None }
     }
 
@@ -99,8 +99,8 @@ impl Views {
                 let memory = if replay { &run.memory.replayed } else { &run.memory.verdict };
                 // A review changes the verdict, and a time log does not.
                 let reviews = ReviewStore::open(&self.context).ok();
-                let review = reviews.map(|reviews| reviews.store.journal_path(&run.id)).unwrap_or_default();
-                memory.get(run.stamp.with_file(&review), || self.verdict(subject, replay))
+                let review = reviews.and_then(|reviews| reviews.store.stamps(&run.id, &[]).journal);
+                memory.get(run.stamp.with_review(review), || self.verdict(subject, replay))
             }
         }
     }
@@ -131,6 +131,6 @@ impl Service for ViewService {
     }
 
     fn store(&self) -> String {
-        self.0.context.folder.display().to_string()
+        self.0.context.place.to_string()
     }
 }

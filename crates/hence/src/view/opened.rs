@@ -1,13 +1,11 @@
 //! A run that a request is about, and what is remembered between requests.
 
 use std::collections::VecDeque;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::UNIX_EPOCH;
 
 use hence_engine::RunKind;
 use hence_state::Profile;
-use hence_store::{Condition, FileStore, RunId, RunSummary, Store as _, StoreError};
+use hence_store::{Condition, RunId, RunSummary, StoreError, StoreHandle};
 
 use super::Views;
 use super::index::{LineIndex, Lines};
@@ -27,22 +25,22 @@ pub(super) const WHOLE_JOURNAL_BYTES_MAX: u64 = 512 * 1024 * 1024;
 /// The most bytes that are counted while somebody waits for a window.
 const COUNTED_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// The sizes and times of the files of a run: when none of them changes, nothing that was made of them does.
+/// The stamps of a run's journal, call log and time log: when none of them changes, nothing that was made of them does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
-pub(super) struct Stamp([(u64, u64); 3]);
+pub(super) struct Stamp([Option<hence_store::Stamp>; 3]);
 
 impl Stamp {
-    /// Looks at the files of a run.
-    pub(super) fn of(store: &FileStore, run: &RunId) -> Self {
-        let journal = store.journal_path(run);
-        let next_to = |name: &str| file_stamp(&journal.with_file_name(name));
-        Self([file_stamp(&journal), next_to(skills::calls_name().as_str()), next_to(time_log::TIMES)])
+    /// Looks at the parts of a run.
+    pub(super) fn of(store: &StoreHandle, run: &RunId) -> Self {
+        let stamps = store.stamps(run, &[skills::calls_name().as_str(), time_log::TIMES]);
+        let attachment = |place: usize| stamps.attachments.get(place).copied().flatten();
+        Self([stamps.journal, attachment(0), attachment(1)])
     }
 
-    /// Returns the stamp with that of another file in place of the time log's.
-    pub(super) fn with_file(self, path: &Path) -> Self {
+    /// Returns the stamp with that of a review's journal in place of the time log's.
+    pub(super) fn with_review(self, review: Option<hence_store::Stamp>) -> Self {
         let Self([journal, calls, _]) = self;
-        Self([journal, calls, file_stamp(path)])
+        Self([journal, calls, review])
     }
 
     /// Returns a number that differs when the stamp does.
@@ -53,14 +51,6 @@ impl Stamp {
         // The largest number is the one of a topic that is gone.
         hasher.finish() >> 1
     }
-}
-
-/// Returns size and time of a file; nothing for one that is not there.
-fn file_stamp(path: &Path) -> (u64, u64) {
-    let Ok(found) = std::fs::metadata(path) else { return (0, 0) };
-    let modified = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    let nanoseconds = modified.map(|since| since.as_nanos()).unwrap_or_default();
-    (found.len(), u64::try_from(nanoseconds).unwrap_or(u64::MAX))
 }
 
 /// Something that was made of a run, and the stamp of its files at that time.
@@ -132,7 +122,7 @@ impl Memories {
 /// A run that a request is about.
 pub(super) struct Opened {
     pub(super) id: RunId,
-    pub(super) store: FileStore,
+    pub(super) store: StoreHandle,
     pub(super) summary: RunSummary,
     pub(super) stamp: Stamp,
     pub(super) memory: Arc<Memory>,
@@ -221,7 +211,7 @@ impl Opened {
     /// Reads the whole journal with its documents.
     pub(super) fn whole(&self) -> Result<Journal, CliError> {
         self.refuse_large()?;
-        Journal::of_stored(self.store.reopened()?, &self.id)
+        Journal::of_stored(self.store.clone(), &self.id)
     }
 
     /// Refuses a view that needs the whole of a journal that is too large for it.

@@ -3,7 +3,7 @@
 use hence_canon::Digest;
 use hence_server::Reply;
 use hence_server::limits::RAW_BYTES_MAX;
-use hence_store::{AttachmentName, Store as _};
+use hence_store::AttachmentName;
 
 use super::Views;
 use super::error::bad_request;

@@ -333,7 +333,6 @@ impl Views {
     }
 
     fn entries(&self, id: &str) -> Result<Vec<HistoryRow>, CliError> {
-        use hence_store::Store as _;
         let reviews = ReviewStore::open(&self.context)?;
         let run = hence_store::RunId::new(id).map_err(|error| bad_request(error.to_string()))?;
         let journal = reviews.store.journal_bytes(&run)?;

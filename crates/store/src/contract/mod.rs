@@ -87,6 +87,12 @@ contract! {
         runs_are_listed_in_order_with_their_heads,
         a_prefix_finds_the_only_run_it_fits,
         an_ambiguous_prefix_names_some_candidates,
+        a_run_that_came_from_elsewhere_is_told_apart,
+        parts_of_an_attachment_are_read_with_its_size,
+        a_removed_run_leaves_its_tombstone,
+        a_run_in_use_is_not_removed,
+        a_section_is_a_store_of_its_own,
+        a_stamp_changes_when_what_it_is_of_changes,
         a_sound_store_has_no_findings;
     writing:
         an_append_moves_the_head,

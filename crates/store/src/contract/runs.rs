@@ -285,3 +285,88 @@ pub(super) fn a_sound_store_has_no_findings(place: &dyn Place) {
     assert!(store.doctor().repair().expect("repaired").left.is_empty());
     assert_eq!(store.journal_bytes(&run_id("a")).expect("readable"), journal(5));
 }
+
+pub(super) fn a_run_that_came_from_elsewhere_is_told_apart(place: &dyn Place) {
+    let store = place.open();
+    drop(create(&*store, "made", 2));
+    drop(store.create_foreign(new_run("foreign", 2)).expect("a foreign run is created"));
+    assert!(store.was_made_here(&run_id("made")).expect("the run exists"));
+    assert!(!store.was_made_here(&run_id("foreign")).expect("the run exists"));
+    assert!(matches!(store.was_made_here(&run_id("none")), Err(StoreError::NoSuchRun { .. })));
+    assert!(store.has_run(&run_id("made")).expect("a look at a run"));
+    assert!(!store.has_run(&run_id("none")).expect("a look at no run"));
+}
+
+pub(super) fn parts_of_an_attachment_are_read_with_its_size(place: &dyn Place) {
+    let store = place.open();
+    let mut writer = create(&*store, "run", 1);
+    writer.attach(&name("note"), b"0123456789", Durability::Synced).expect("an attachment is stored");
+    let read =
+        |start, end| store.attachment_range(&run_id("run"), &name("note"), start, end).expect("a part");
+    assert_eq!(read(0, 0), (Vec::new(), 10));
+    assert_eq!(read(2, 5), (b"234".to_vec(), 10));
+    assert_eq!(read(8, 99), (b"89".to_vec(), 10));
+    assert_eq!(read(99, u64::MAX), (Vec::new(), 10));
+    let missing = store.attachment_range(&run_id("run"), &name("none"), 0, 1);
+    assert!(matches!(missing, Err(StoreError::NoSuchAttachment { .. })));
+}
+
+pub(super) fn a_removed_run_leaves_its_tombstone(place: &dyn Place) {
+    let store = place.open();
+    drop(create(&*store, "old", 2));
+    drop(create(&*store, "other", 2));
+    assert_eq!(store.tombstone(&run_id("old")).expect("a look for a tombstone"), None);
+    store.remove_run(&run_id("old"), b"it was").expect("the run is removed");
+    assert!(matches!(store.journal_bytes(&run_id("old")), Err(StoreError::NoSuchRun { .. })));
+    assert!(matches!(store.remove_run(&run_id("old"), b"again"), Err(StoreError::NoSuchRun { .. })));
+    let again = place.open();
+    assert_eq!(again.tombstone(&run_id("old")).expect("the tombstone is read"), Some(b"it was".to_vec()));
+    assert_eq!(again.tombstones().expect("tombstones are listed"), [run_id("old")]);
+    let listed: Vec<RunId> = again.list().expect("runs are listed").into_iter().map(|run| run.run).collect();
+    assert_eq!(listed, [run_id("other")]);
+    drop(create(&*store, "old", 3));
+    assert_journal(&*again, "old", &journal(3));
+}
+
+pub(super) fn a_run_in_use_is_not_removed(place: &dyn Place) {
+    let store = place.open();
+    let writer = create(&*store, "busy", 2);
+    assert!(matches!(store.remove_run(&run_id("busy"), b"it was"), Err(StoreError::Leased { .. })));
+    assert_eq!(store.tombstone(&run_id("busy")).expect("a look for a tombstone"), None);
+    assert_journal(&*store, "busy", &journal(2));
+    drop(writer);
+}
+
+pub(super) fn a_section_is_a_store_of_its_own(place: &dyn Place) {
+    let store = place.open();
+    drop(create(&*store, "run", 2));
+    assert!(store.section("reviews").expect("a look for a section").is_none());
+    let section = store.section_or_new("reviews").expect("a section is created");
+    drop(create(&*section, "run", 3));
+    assert_journal(&*store, "run", &journal(2));
+    assert_journal(&*section, "run", &journal(3));
+    assert_eq!(store.list().expect("runs are listed").len(), 1);
+    let again = place.open().section("reviews").expect("the section is opened").expect("the section exists");
+    assert_journal(&*again, "run", &journal(3));
+    assert!(place.open().section("scopes").expect("a look for a section").is_none());
+}
+
+pub(super) fn a_stamp_changes_when_what_it_is_of_changes(place: &dyn Place) {
+    let store = place.open();
+    let mut writer = create(&*store, "run", 1);
+    let stamps = || store.stamps(&run_id("run"), &["problem.json", "note"]);
+    let first = stamps();
+    assert_eq!(first, stamps(), "nothing changed");
+    assert!(first.journal.is_some() && matches!(*first.attachments, [Some(_), None]), "{first:?}");
+    writer.append(writer.head(), &lines(1, 2), Durability::Synced).expect("a record is appended");
+    let second = stamps();
+    assert_ne!(first.journal, second.journal);
+    assert_eq!(first.attachments, second.attachments);
+    writer.attach(&name("note"), b"one", Durability::Synced).expect("an attachment is stored");
+    let third = stamps();
+    assert_eq!(second.journal, third.journal);
+    writer.attach(&name("note"), b"two, longer", Durability::Synced).expect("an attachment is replaced");
+    let fourth = stamps();
+    assert_eq!(third.attachments.first(), fourth.attachments.first());
+    assert_ne!(third.attachments.last(), fourth.attachments.last());
+}

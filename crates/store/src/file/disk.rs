@@ -6,23 +6,14 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+pub(crate) use crate::view::Stamp;
+
 /// The kind of an existing path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     File,
     Folder,
     Other,
-}
-
-/// The properties of a file that change when its content does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stamp {
-    pub(crate) bytes: u64,
-    /// The time of the last modification in nanoseconds, or 0 where the file system has none.
-    pub(crate) modified: u64,
-    /// The time at which the file system last changed anything about the file, or 0 where it does not say. No archive brings it
-    /// along and no program sets it.
-    pub(crate) changed: u64,
 }
 
 /// The properties that tell a file from every other one, also from its copies.

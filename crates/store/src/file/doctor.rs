@@ -116,7 +116,7 @@ impl FileStore {
     ///
     /// # Errors
     /// [`StoreError::Disk`] when the folder cannot be listed.
-    pub fn misplaced(&self) -> Result<Vec<Finding>, StoreError> {
+    pub(super) fn misplaced_entries(&self) -> Result<Vec<Finding>, StoreError> {
         let strays = self.catalog()?.strays.into_iter().map(|path| self.stray_run(path));
         let found = strays.chain(self.strange_entries()?).chain(self.check_tombstones()?);
         Ok(found.filter(|finding| finding.gravity() == Gravity::Damage).collect())
@@ -126,7 +126,7 @@ impl FileStore {
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::Disk`].
-    pub fn misplaced_in(&self, run: &RunId) -> Result<Vec<Finding>, StoreError> {
+    pub(super) fn misplaced_entries_of(&self, run: &RunId) -> Result<Vec<Finding>, StoreError> {
         let folder = self.existing(run)?;
         let mut findings = Vec::new();
         for entry in self.disk.list(folder.path())? {

@@ -104,7 +104,7 @@ fn a_missing_stale_corrupt_or_lying_index_changes_no_list() {
     }
     disk.remove_file(index).unwrap();
     assert_eq!(findings(&disk), [""; 0], "a store that was never listed has none either");
-    assert_eq!(store.unhealed().list().unwrap(), honest);
+    assert_eq!(store.observer().list().unwrap(), honest);
     assert!(!disk.files().contains_key(index), "looking changes nothing");
     let store = store_on(&disk);
     assert_eq!(store.list().unwrap(), honest);

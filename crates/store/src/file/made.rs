@@ -8,7 +8,7 @@ use super::FileStore;
 use super::checked_disk::OpenFile;
 use super::disk::Identity;
 use super::layout::RunFolder;
-use crate::{DiskError, DiskErrorKind, NewRun, RunId, RunWriter, StoreError};
+use crate::{DiskError, DiskErrorKind, RunId, StoreError};
 
 /// The most bytes of a note.
 const NOTE_BYTES_MAX: u64 = 128;
@@ -23,19 +23,8 @@ pub(super) enum MadeBy {
 }
 
 impl FileStore {
-    /// Creates a run whose records were made elsewhere. [`was_made_here`](Self::was_made_here) is false for it.
-    ///
-    /// # Errors
-    /// As for [`Store::create`](crate::Store::create).
-    pub fn create_foreign(&self, new: NewRun) -> Result<Box<dyn RunWriter>, StoreError> {
-        self.create_run(new, MadeBy::Another)
-    }
-
-    /// Returns whether this very run was created here: not by an import, and not as a part of a copied folder.
-    ///
-    /// # Errors
-    /// [`StoreError::NoSuchRun`], [`StoreError::Disk`].
-    pub fn was_made_here(&self, run: &RunId) -> Result<bool, StoreError> {
+    /// Returns whether the note next to the journal is the one about this very journal.
+    pub(super) fn has_note_of_making(&self, run: &RunId) -> Result<bool, StoreError> {
         let folder = self.existing(run)?;
         let note = match self.disk.read_within(&folder.made(), NOTE_BYTES_MAX) {
             Err(error) if error.kind == DiskErrorKind::Missing => return Ok(false),

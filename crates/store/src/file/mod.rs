@@ -42,7 +42,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hence_canon::Digest;
+use hence_canon::{Digest, Value};
 use hence_journal::RecordIndex;
 
 use self::checked_disk::CheckedDisk;
@@ -52,12 +52,11 @@ use self::layout::{Layout, RunFolder};
 use self::made::MadeBy;
 pub(crate) use self::real_disk::NotPlain;
 use self::real_disk::RealDisk;
-pub use self::stored_view::{VIEW_FILE, VIEW_RECORDS_MIN};
-pub use self::views::RunView;
+pub use self::stored_view::VIEW_FILE;
 use crate::summary::find_prefix;
 use crate::{
-    AttachmentName, Doctor, Durability, Lease, NewRun, Opened, RunId, RunSummary, RunWriter, Store,
-    StoreError,
+    AttachmentName, Doctor, Durability, Finding, Lease, Listing, NewRun, Opened, RunId, RunSummary,
+    RunWriter, Stamps, Store, StoreError, ViewBinding,
 };
 
 /// A store in a folder.
@@ -121,45 +120,19 @@ impl FileStore {
         Self::open_or_create_on(Arc::new(RealDisk::below(folder.clone())), folder)
     }
 
-    /// Returns the store as one that is only looked at: listing its runs does not rewrite an index that is out of date.
-    #[must_use]
-    pub fn unhealed(self) -> Self {
-        Self { heals_index: false, ..self }
-    }
-
-    /// Opens the store again, as one that is only looked at if this one is.
-    ///
-    /// # Errors
-    /// As for [`open`](Self::open).
-    pub fn reopened(&self) -> Result<Self, StoreError> {
-        layout::check_format(&self.disk, &self.layout)?;
-        let committer = Arc::new(Committer::new(self.disk.clone(), self.layout.root().to_owned()));
-        let (disk, layout) = (self.disk.clone(), self.layout.clone());
-        Ok(Self { disk, layout, committer, heals_index: self.heals_index })
-    }
-
     /// Returns the store's folder.
     pub fn folder(&self) -> &Path {
         self.layout.root()
     }
 
-    /// Reads the bytes of an attachment in a range, fewer where it ends before, and returns them with its whole size.
-    ///
-    /// # Errors
-    /// As for [`Store::attachment`].
-    pub fn attachment_range(
-        &self,
-        run: &RunId,
-        name: &AttachmentName,
-        start: u64,
-        end: u64,
-    ) -> Result<(Vec<u8>, u64), StoreError> {
-        self.read_attachment_range(run, name, start, end)
-    }
-
     /// Returns the path of a run's journal, for messages.
     pub fn journal_path(&self, run: &RunId) -> PathBuf {
         self.layout.run(run).journal()
+    }
+
+    /// Returns the store in the folder `name` of this store's folder, on the same disk.
+    fn within(&self, name: &str) -> (Arc<dyn Disk>, PathBuf) {
+        (self.disk.0.clone(), self.layout.root().join(name))
     }
 
     fn open_on(disk: Arc<dyn Disk>, root: PathBuf) -> Result<Self, StoreError> {
@@ -192,6 +165,100 @@ impl FileStore {
 }
 
 impl Store for FileStore {
+    fn location(&self) -> String {
+        self.layout.root().display().to_string()
+    }
+
+    fn journal_location(&self, run: &RunId) -> String {
+        self.journal_path(run).display().to_string()
+    }
+
+    fn section(&self, name: &str) -> Result<Option<Arc<dyn Store>>, StoreError> {
+        let (disk, root) = self.within(name);
+        if !self.disk.has_folder(&root)? {
+            return Ok(None);
+        }
+        let section = Self::open_on(disk, root)?;
+        Ok(Some(Arc::new(Self { heals_index: self.heals_index, ..section })))
+    }
+
+    fn section_or_new(&self, name: &str) -> Result<Arc<dyn Store>, StoreError> {
+        let (disk, root) = self.within(name);
+        Ok(Arc::new(Self::open_or_create_on(disk, root)?))
+    }
+
+    fn observer(&self) -> Arc<dyn Store> {
+        let (disk, layout, committer) = (self.disk.clone(), self.layout.clone(), self.committer.clone());
+        Arc::new(Self { disk, layout, committer, heals_index: false })
+    }
+
+    fn create_foreign(&self, new: NewRun) -> Result<Box<dyn RunWriter>, StoreError> {
+        self.create_run(new, MadeBy::Another)
+    }
+
+    fn was_made_here(&self, run: &RunId) -> Result<bool, StoreError> {
+        self.has_note_of_making(run)
+    }
+
+    fn has_run(&self, run: &RunId) -> Result<bool, StoreError> {
+        Ok(self.disk.has_file(&self.layout.run(run).journal())?)
+    }
+
+    fn attachment_range(
+        &self,
+        run: &RunId,
+        name: &AttachmentName,
+        start: u64,
+        end: u64,
+    ) -> Result<(Vec<u8>, u64), StoreError> {
+        self.read_attachment_range(run, name, start, end)
+    }
+
+    fn remove_run(&self, run: &RunId, tombstone: &[u8]) -> Result<(), StoreError> {
+        self.bury_run(run, tombstone)
+    }
+
+    fn tombstones(&self) -> Result<Vec<RunId>, StoreError> {
+        self.plain_tombstones()
+    }
+
+    fn remove_blob(&self, digest: &Digest) -> Result<(), StoreError> {
+        self.delete_blob(digest)
+    }
+
+    fn stamps(&self, run: &RunId, attachments: &[&str]) -> Stamps {
+        self.stamps_of(run, attachments)
+    }
+
+    fn list_cached(&self, attachments: &[&str]) -> Result<Listing, StoreError> {
+        self.list_with_views(attachments)
+    }
+
+    fn cache_list(&self, listing: &Listing) {
+        self.write_listing(listing);
+    }
+
+    fn cached_view(&self, run: &RunId, binding: &ViewBinding) -> Option<Value> {
+        self.read_view(run, binding)
+    }
+
+    fn cache_view(&self, run: &RunId, binding: &ViewBinding, view: &Value) {
+        // The view is right even if it cannot be cached, as on a read-only disk.
+        let _ = self.write_view(run, binding, view);
+    }
+
+    fn remove_view(&self, run: &RunId) -> Result<(), StoreError> {
+        Ok(self.disk.remove_file(&self.existing(run)?.path().join(VIEW_FILE))?)
+    }
+
+    fn misplaced(&self) -> Result<Vec<Finding>, StoreError> {
+        self.misplaced_entries()
+    }
+
+    fn misplaced_in(&self, run: &RunId) -> Result<Vec<Finding>, StoreError> {
+        self.misplaced_entries_of(run)
+    }
+
     fn create(&self, new: NewRun) -> Result<Box<dyn RunWriter>, StoreError> {
         self.create_run(new, MadeBy::ThisStore)
     }

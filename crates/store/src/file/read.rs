@@ -61,29 +61,6 @@ impl FileStore {
         }
     }
 
-    /// Reads the last bytes of an attachment, at most `bytes_max`.
-    ///
-    /// # Errors
-    /// [`StoreError::NoSuchRun`], [`StoreError::NoSuchAttachment`], [`StoreError::Disk`].
-    pub fn attachment_end(
-        &self,
-        run: &RunId,
-        name: &AttachmentName,
-        bytes_max: u64,
-    ) -> Result<Vec<u8>, StoreError> {
-        let file = self.disk.open(&self.existing(run)?.attachment(name), Access::Read);
-        let read = |file: OpenFile| {
-            let end = file.stamp()?.bytes;
-            file.read_range(end.saturating_sub(bytes_max), end)
-        };
-        match file.and_then(read) {
-            Err(error) if error.kind == DiskErrorKind::Missing => {
-                Err(StoreError::NoSuchAttachment { run: run.clone(), name: name.clone() })
-            }
-            outcome => Ok(outcome?),
-        }
-    }
-
     pub(super) fn read_attachment_range(
         &self,
         run: &RunId,

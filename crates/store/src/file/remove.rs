@@ -27,7 +27,7 @@ impl FileStore {
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::Leased`] when somebody writes the run, [`StoreError::Disk`].
-    pub fn remove_run(&self, run: &RunId, tombstone: &[u8]) -> Result<(), StoreError> {
+    pub(super) fn bury_run(&self, run: &RunId, tombstone: &[u8]) -> Result<(), StoreError> {
         let folder = self.existing(run)?;
         let lease = lease::take(&self.disk, &folder)?
             .map_err(|holder| StoreError::Leased { run: run.clone(), holder })?;
@@ -59,7 +59,7 @@ impl FileStore {
     ///
     /// # Errors
     /// [`StoreError::Disk`] when the folder cannot be listed.
-    pub fn tombstones(&self) -> Result<Vec<RunId>, StoreError> {
+    pub(super) fn plain_tombstones(&self) -> Result<Vec<RunId>, StoreError> {
         let entries = self.removed_entries()?.into_iter().filter(|entry| !entry.is_folder);
         Ok(entries.filter_map(|entry| plain_run(&entry.name)).collect())
     }
@@ -92,7 +92,7 @@ impl FileStore {
     ///
     /// # Errors
     /// [`StoreError::Disk`]; a blob that is not there is no error.
-    pub fn remove_blob(&self, digest: &Digest) -> Result<(), StoreError> {
+    pub(super) fn delete_blob(&self, digest: &Digest) -> Result<(), StoreError> {
         let (folder, path) = self.layout.blob(digest);
         match self.disk.remove_file(&path) {
             Err(error) if error.kind == DiskErrorKind::Missing => return Ok(()),

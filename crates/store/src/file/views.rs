@@ -1,83 +1,47 @@
 //! Views of runs that the index caches, so that a list costs what has changed since the last one.
 
-use hence_canon::Value;
+use std::collections::BTreeMap;
 
 use super::FileStore;
-use super::disk::Stamp;
-use super::index::{self, CachedView};
-use crate::{RunId, RunSummary, StoreError};
-
-/// A view of a run that the store caches. The store computes it again when the journal, or an attachment that it names, has changed.
-pub trait RunView: Sized {
-    /// The attachments that the view is computed from, besides the journal.
-    const ATTACHMENTS: &'static [&'static str];
-
-    /// Computes the view of a run.
-    fn compute(store: &FileStore, summary: &RunSummary) -> Self;
-
-    /// Returns the value to cache; `None` when something could not be read, so that it is computed again
-    /// the next time.
-    fn encode(&self) -> Option<Value>;
-
-    /// Reads a cached value; `None` when another version wrote it.
-    fn decode(value: &Value) -> Option<Self>;
-}
+use super::index::{self, Cached, CachedView};
+use crate::{Condition, Listed, Listing, RunId, Stamps, StoreError};
 
 impl FileStore {
-    /// Lists every run with its view. Views of unchanged runs come from the index.
-    ///
-    /// # Errors
-    /// [`StoreError::Disk`] when the runs cannot be listed.
-    pub fn list_views<V: RunView>(&self) -> Result<Vec<(RunSummary, V)>, StoreError> {
+    pub(super) fn list_with_views(&self, attachments: &[&str]) -> Result<Listing, StoreError> {
         let known = index::read(&self.disk, &self.layout).unwrap_or_default();
         let (summaries, mut current) = self.summarize_all(&known)?;
-        let mut listed = Vec::with_capacity(summaries.len());
-        for summary in summaries {
-            // Read before the view is computed: a change in between makes the next list compute it again.
-            let attachments = self.attachment_stamps::<V>(&summary.run);
-            let entry = current.get_mut(&summary.run);
-            let cached = entry.as_ref().and_then(|entry| entry.view_of(&attachments)).and_then(V::decode);
-            let view = cached.unwrap_or_else(|| {
-                let view = V::compute(self, &summary);
-                if let Some(entry) = entry {
-                    entry.view = view.encode().map(|value| CachedView { attachments, value });
-                }
-                view
-            });
-            listed.push((summary, view));
-        }
-        if current != known && self.heals_index {
+        let is_current = current == known;
+        let runs = summaries.into_iter().map(|summary| {
+            let stamps = self.stamps_of(&summary.run, attachments).attachments;
+            let entry = current.remove(&summary.run);
+            let journal = entry.as_ref().map(|entry| entry.stamp);
+            let view = entry.and_then(|entry| entry.view_of(&stamps).cloned());
+            Listed { summary, stamps: Stamps { journal, attachments: stamps }, view }
+        });
+        Ok(Listing { runs: runs.collect(), is_current })
+    }
+
+    pub(super) fn write_listing(&self, listing: &Listing) {
+        let entry = |listed: &Listed| -> Option<(RunId, Cached)> {
+            let Condition::Whole { head } = listed.summary.condition else { return None };
+            let attachments = listed.stamps.attachments.clone();
+            let view = listed.view.clone().map(|value| CachedView { attachments, value });
+            let cached =
+                Cached { stamp: listed.stamps.journal?, head, header: listed.summary.header.clone(), view };
+            Some((listed.summary.run.clone(), cached))
+        };
+        if self.heals_index {
+            let entries: BTreeMap<RunId, Cached> = listing.runs.iter().filter_map(entry).collect();
             // The list is complete even if the index cannot be written, as on a read-only disk.
-            let _ = self.write_index(&current);
+            let _ = self.write_index(&entries);
         }
-        Ok(listed)
     }
 
-    /// Returns the runs whose cached view is not the one that their files give, although they have not changed since.
-    ///
-    /// # Errors
-    /// [`StoreError::Disk`] when the runs cannot be listed.
-    pub fn wrong_views<V: RunView>(&self) -> Result<Vec<RunId>, StoreError> {
-        let known = index::read(&self.disk, &self.layout).unwrap_or_default();
-        let mut wrong = Vec::new();
-        for (run, folder) in self.catalog()?.runs {
-            let Some(cached) = known.get(&run) else { continue };
-            if self.disk.stamp(&folder.journal()).ok() != Some(cached.stamp) {
-                continue;
-            }
-            let Some(view) = cached.view_of(&self.attachment_stamps::<V>(&run)) else { continue };
-            let is_wrong =
-                || V::compute(self, &self.summarize(&run, &folder)).encode().as_ref() != Some(view);
-            if V::decode(view).is_some() && is_wrong() {
-                wrong.push(run);
-            }
-        }
-        Ok(wrong)
-    }
-
-    pub(super) fn attachment_stamps<V: RunView>(&self, run: &RunId) -> Vec<Option<Stamp>> {
+    pub(super) fn stamps_of(&self, run: &RunId, attachments: &[&str]) -> Stamps {
         let folder = self.layout.run(run);
-        V::ATTACHMENTS.iter().map(|name| self.disk.stamp(&folder.path().join(name)).ok()).collect()
+        let stamp = |name: &&str| self.disk.stamp(&folder.path().join(name)).ok();
+        let journal = self.disk.stamp(&folder.journal()).ok();
+        Stamps { journal, attachments: attachments.iter().map(stamp).collect() }
     }
 }
 
@@ -89,7 +53,8 @@ mod tests {
     use super::super::sim_disk::SimDisk;
     use super::*;
     use crate::testing::lines;
-    use crate::{AttachmentName, Durability, Store as _};
+    use crate::{AttachmentName, Durability, RunSummary, RunView, StoreHandle};
+    use hence_canon::Value;
 
     /// A view that says how often it was computed, by what is in the attachment `note`.
     #[derive(Debug, PartialEq)]
@@ -102,7 +67,7 @@ mod tests {
     impl RunView for Noted {
         const ATTACHMENTS: &'static [&'static str] = &["note"];
 
-        fn compute(store: &FileStore, summary: &RunSummary) -> Self {
+        fn compute(store: &StoreHandle, summary: &RunSummary) -> Self {
             let note = store.attachment(&summary.run, &AttachmentName::new("note").unwrap()).ok();
             let note = note.map(|bytes| String::from_utf8(bytes).unwrap());
             Self { records: summary.head().map_or(0, |head| head.records.get()), note, is_cached: false }
@@ -119,12 +84,12 @@ mod tests {
         }
     }
 
-    fn listed(store: &FileStore) -> Vec<(u64, Option<String>, bool)> {
+    fn listed(store: &StoreHandle) -> Vec<(u64, Option<String>, bool)> {
         let views = store.list_views::<Noted>().unwrap().into_iter();
         views.map(|(_, view)| (view.records, view.note, view.is_cached)).collect()
     }
 
-    fn note(store: &FileStore, text: &str) {
+    fn note(store: &StoreHandle, text: &str) {
         let mut writer = store.open(&run()).unwrap().writer;
         let name = AttachmentName::new("note").unwrap();
         writer.attach(&name, text.as_bytes(), Durability::Buffered).unwrap();
@@ -133,7 +98,7 @@ mod tests {
     #[test]
     fn a_view_is_computed_again_only_when_what_it_is_computed_from_changes() {
         let disk: SimDisk = with_run(2);
-        let store = store_on(&disk);
+        let store = StoreHandle::new(store_on(&disk));
         drop(store.create(crate::NewRun { id: "other".parse().unwrap(), ..new_run(1) }).unwrap());
         assert_eq!(listed(&store), [(1, None, false), (2, None, false)]);
         assert_eq!(listed(&store), [(1, None, true), (2, None, true)]);
@@ -157,10 +122,11 @@ mod tests {
     #[test]
     fn a_cached_view_that_was_altered_is_found() {
         let disk = with_run(2);
-        let store = store_on(&disk);
+        let folder = store_on(&disk);
+        let store = StoreHandle::new(store_on(&disk));
         listed(&store);
         assert_eq!(store.wrong_views::<Noted>().unwrap(), []);
-        let mut known = index::read(&store.disk, &store.layout).unwrap();
+        let mut known = index::read(&folder.disk, &folder.layout).unwrap();
         for cached in known.values_mut() {
             let view = cached.view.as_mut().unwrap();
             view.value = Value::Array([Value::from(99_u64), Value::Null].into());
@@ -168,7 +134,7 @@ mod tests {
         disk.overwrite(Path::new("/store/index"), &index::encode(&known));
         assert_eq!(listed(&store)[0].0, 99, "lists believe an index that fits the files");
         assert_eq!(store.wrong_views::<Noted>().unwrap(), [run()]);
-        crate::Doctor::repair(&store).unwrap();
+        store.doctor().repair().unwrap();
         assert_eq!(store.wrong_views::<Noted>().unwrap(), []);
         assert_eq!(listed(&store), [(2, None, false)]);
     }

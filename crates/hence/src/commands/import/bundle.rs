@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use hence_canon::Digest;
 use hence_journal::verify::{Outcome, check_chain};
 use hence_journal::{Chained, Head, Lines, Record, RecordIndex};
-use hence_store::{AttachmentName, Durability, FileStore, NewRun, RunId, Store as _, StoreError};
+use hence_store::{AttachmentName, Durability, NewRun, RunId, StoreError, StoreHandle};
 
 use crate::bundle::{
     BLOBS, BundleFile, CHILDREN, FORMAT, JOURNAL, MANIFEST, Manifest, is_local, referenced_blobs,
@@ -113,7 +113,7 @@ fn take_in(context: &Context, dir: &Path) -> Result<ImportReport, CliError> {
 }
 
 /// Stores a checked bundle, and returns whether the store already had the run.
-fn add_run(store: &FileStore, id: RunId, contents: Contents) -> Result<bool, CliError> {
+fn add_run(store: &StoreHandle, id: RunId, contents: Contents) -> Result<bool, CliError> {
     let Contents { journal, mut attachments, blobs } = contents;
     let put_blobs =
         || blobs.iter().try_for_each(|(_, bytes)| store.put_blob(bytes, Durability::Synced).map(drop));

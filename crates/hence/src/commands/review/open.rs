@@ -6,7 +6,7 @@ use hence_canon::{Canonical, Value};
 use hence_review::ContentHash;
 use hence_review::review_log::{ReviewHeader, Stamp, seal_header};
 use hence_review::wire::Trace;
-use hence_store::{NewRun, RunId, Store as _, StoreError};
+use hence_store::{NewRun, RunId, StoreError};
 
 use super::stamp::stamp;
 use super::store::{ReviewStore, trace_name};

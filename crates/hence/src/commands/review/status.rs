@@ -2,7 +2,6 @@
 
 use hence_review::review_log::{Obstacle, ReadReview, Review};
 use hence_review::vocabulary::ResidualStatus;
-use hence_store::Store as _;
 
 use super::store::ReviewStore;
 use crate::args::ReviewStatusArgs;

@@ -11,7 +11,7 @@ use hence_review::review_log::{
     Broken, Judgement, ReadReview, Refusal, Review, ReviewEntry, ReviewHead, SealedReview, Stamp,
     read_review, seal_entry,
 };
-use hence_store::{AttachmentName, Durability, FileStore, RunId, Store as _, StoreError};
+use hence_store::{AttachmentName, Durability, RunId, StoreError, StoreHandle};
 
 use crate::kind::whole_records;
 use crate::prelude::*;
@@ -21,7 +21,7 @@ const TRACE: &str = "trace.json";
 
 /// The reviews of a store.
 pub(crate) struct ReviewStore {
-    pub(crate) store: FileStore,
+    pub(crate) store: StoreHandle,
 }
 
 /// A stored review.
@@ -46,7 +46,7 @@ pub(super) fn trace_name() -> AttachmentName {
 pub(in crate::commands) const REVIEWS: &str = "reviews";
 
 /// Lists the reviews that do not hold, with the reason.
-pub(in crate::commands) fn broken_reviews(store: &FileStore) -> Result<Vec<(RunId, String)>, CliError> {
+pub(in crate::commands) fn broken_reviews(store: &StoreHandle) -> Result<Vec<(RunId, String)>, CliError> {
     let mut found = Vec::new();
     for summary in store.list()? {
         let id = &summary.run;
@@ -73,20 +73,19 @@ pub(in crate::commands) fn broken_reviews(store: &FileStore) -> Result<Vec<(RunI
 impl ReviewStore {
     /// Opens the reviews, which must exist.
     pub(crate) fn open(context: &Context) -> Result<Self, CliError> {
-        match FileStore::open_within(&context.folder, REVIEWS) {
-            Ok(store) => Ok(Self { store }),
-            Err(StoreError::NotAStore { path, .. }) if !path.exists() => {
-                let message = format!("{} holds no reviews", context.folder.display());
+        let reviews = if context.place.is_empty() { None } else { context.store()?.within(REVIEWS)? };
+        match reviews {
+            Some(store) => Ok(Self { store }),
+            None => {
+                let message = format!("{} holds no reviews", context.place);
                 Err(CliError::new(Code::NoSuchRun, message).with_hint(hint::OPEN_REVIEW))
             }
-            Err(error) => Err(error.into()),
         }
     }
 
     /// Opens the reviews and creates their store if there is none.
     pub(super) fn open_or_new(context: &Context) -> Result<Self, CliError> {
-        context.store_or_new()?;
-        Ok(Self { store: FileStore::open_or_create_within(&context.folder, REVIEWS)? })
+        Ok(Self { store: context.store_or_new()?.within_or_new(REVIEWS)? })
     }
 
     /// Reads a review by its id or a prefix of it.

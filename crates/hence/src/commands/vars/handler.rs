@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use hence_canon::{Object, Value, canonical_bytes};
 use hence_capabilities::process::{self, Ended, Job, Keep, Limits, Program};
-use hence_store::{AttachmentName, Durability, Store as _};
+use hence_store::{AttachmentName, Durability};
 use hence_variables::{StateId, Status};
 
 use crate::commands::split_words;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use hence_canon::{Digest, Value};
 use hence_engine::variables_problem;
-use hence_store::{Durability, Store as _};
+use hence_store::Durability;
 use hence_variables::document::{Document, Verdict};
 use hence_variables::{Call, CheckpointId, Import, Reply, Stored};
 

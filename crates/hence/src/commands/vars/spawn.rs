@@ -1,7 +1,7 @@
 //! `hence vars spawn`: a child task in a run of its own, linked to its parent both ways.
 
 use hence_engine::variables_problem;
-use hence_store::{RunId, Store as _, StoreError};
+use hence_store::{RunId, StoreError};
 use hence_variables::limits::TREE_NODES_MAX;
 use hence_variables::{Call, Init, Refusal, Reply, Spawner, State, StateId};
 

@@ -15,7 +15,7 @@ use hence_review::secret::{Redactions, redact_value};
 use hence_review::validate::{Finding, validate_canonical};
 use hence_review::vocabulary::ResidualStatus;
 use hence_state::{ProblemSpec, Profile};
-use hence_store::{Durability, FileStore, NewRun, RunId, RunWriter, Store as _};
+use hence_store::{Durability, NewRun, RunId, RunWriter, StoreHandle};
 
 use super::AuthoredReport;
 use crate::args::AuthoredRef;
@@ -29,7 +29,7 @@ use crate::time_log::TimeLog;
 /// The records of an operation, held back until the trace with them is known to be valid.
 struct Staged<'a> {
     records: Vec<Sealed>,
-    store: &'a FileStore,
+    store: &'a StoreHandle,
 }
 
 impl Sink for Staged<'_> {
@@ -144,7 +144,11 @@ pub(super) fn append(
 }
 
 /// Appends the end that a process which died after the last operation left out. Returns whether the run has ended.
-pub(crate) fn append_missing_end(context: &Context, store: &FileStore, id: &RunId) -> Result<bool, CliError> {
+pub(crate) fn append_missing_end(
+    context: &Context,
+    store: &StoreHandle,
+    id: &RunId,
+) -> Result<bool, CliError> {
     let (_, mut run, _, mut writer) = open(context, store, id)?;
     let mut staged = Staged { records: Vec::new(), store };
     let has_ended = append_end(&mut run, &mut staged)?;
@@ -157,7 +161,7 @@ pub(crate) fn append_missing_end(context: &Context, store: &FileStore, id: &RunI
 type Opened = (Lenient, AuthoredRun, Vec<u8>, Box<dyn RunWriter>);
 
 /// Takes the lease of a run and reads it.
-fn open(context: &Context, store: &FileStore, id: &RunId) -> Result<Opened, CliError> {
+fn open(context: &Context, store: &StoreHandle, id: &RunId) -> Result<Opened, CliError> {
     let start = Journal::start_of_run(store, id)?;
     if start.kind != hence_engine::RunKind::Trace {
         let message = format!(
