@@ -10,6 +10,7 @@ pub(crate) mod repl;
 mod review;
 pub(crate) mod skill;
 pub(crate) mod solve;
+pub(crate) mod store;
 mod trace;
 pub(crate) mod vars;
 pub(crate) mod view;

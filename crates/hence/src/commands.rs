@@ -29,6 +29,7 @@ mod serve;
 pub(crate) mod show;
 mod state;
 mod stats;
+mod store;
 mod task;
 pub(crate) mod trace;
 pub(crate) mod vars;
@@ -47,6 +48,7 @@ pub(crate) use repl::words as split_words;
 pub(crate) use review::ReviewCommand;
 pub(crate) use runs::RUN_STATUSES;
 pub(crate) use show::find_record;
+pub(crate) use store::StoreCommand;
 pub(crate) use trace::{TraceCommand, append_missing_end};
 
 /// Declares a family of commands: for each its help, its arguments, the function that runs it, and the names and
@@ -185,6 +187,9 @@ commands! { Command {
     Stats(args::StatsArgs) => stats::run, "stats": stats::StoreStats, "stats-run": stats::RunStats;
     /// Check the store and everything in it
     Doctor(args::DoctorArgs) => doctor::run, "doctor": doctor::DoctorReport;
+    /// Copy a store, or verify everything in it
+    #[command(subcommand, after_help = "Example: hence store copy .hence backup")]
+    Store(StoreCommand) => StoreCommand::run;
     /// Manage named variables on a journal: set, read, checkpoint, roll back, finish
     Vars(args::vars::VarsArgs) => vars::run;
     /// Type commands of `hence vars` at a prompt, or pipe them in

@@ -18,7 +18,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Review", &["trace", "review"]),
     ("Rules", &["policy", "capabilities"]),
     ("Variables", &["vars", "repl"]),
-    ("Store", &["init", "export", "doctor", "gc", "rm", "serve", "hash"]),
+    ("Store", &["init", "export", "store", "doctor", "gc", "rm", "serve", "hash"]),
     ("Help", &["explain", "schema", "completions", "man", "help"]),
 ];
 

@@ -187,6 +187,8 @@ fixed! {
     GIVE_TIME = "give a time such as 2026-02-09T10:00:00Z";
     SET_CLOCK = "set the clock of this machine";
     OTHER_ID = "choose another id";
+    /// Advice for a copy onto itself.
+    OTHER_STORE = "name another store to copy to";
     OTHER_RUN_ID = "choose another id with --run-id";
     HOW_IT_WAS_CHECKED =
         "say with --note how it was checked; or record `reread`, or `accepted` with a reason";

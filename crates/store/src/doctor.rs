@@ -198,6 +198,14 @@ impl fmt::Display for Repair {
     }
 }
 
+/// Returns the digests of the blobs that stored bytes name: every run of exactly 64 lower-case hex digits.
+pub fn named_blobs(bytes: &[u8]) -> BTreeSet<Digest> {
+    let mut references = References::default();
+    references.read(bytes);
+    references.finish();
+    references.found
+}
+
 /// Collects the blobs that stored bytes reference, from bytes that arrive piece by piece.
 ///
 /// Records are opaque to a store, so every run of exactly 64 lower-case hex digits counts as a reference. A blob that

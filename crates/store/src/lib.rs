@@ -47,7 +47,7 @@ mod view;
 
 pub use attachment::{ATTACHMENT_NAME_BYTES_MAX, AttachmentName, InvalidAttachmentName};
 pub use confined::{ConfinedError, read_confined};
-pub use doctor::{Doctor, Finding, Gravity, Repair, Repaired, Report};
+pub use doctor::{Doctor, Finding, Gravity, Repair, Repaired, Report, named_blobs};
 pub use error::{
     Action, AppendError, CANDIDATES_MAX, Damage, DatabaseError, DatabaseErrorKind, DiskError, DiskErrorKind,
     StoreError,

@@ -222,6 +222,11 @@ impl Store for MemoryStore {
         Ok(())
     }
 
+    fn keep_tombstone(&self, run: &RunId, tombstone: &[u8]) -> Result<(), StoreError> {
+        self.lock().tombstones.insert(run.clone(), tombstone.to_vec());
+        Ok(())
+    }
+
     fn tombstone(&self, run: &RunId) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(self.lock().tombstones.get(run).cloned())
     }

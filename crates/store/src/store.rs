@@ -265,6 +265,12 @@ pub trait Store: Send + Sync {
     /// [`StoreError::Disk`].
     fn tombstone(&self, run: &RunId) -> Result<Option<Vec<u8>>, StoreError>;
 
+    /// Stores the tombstone of a run that was removed elsewhere, when a store is copied.
+    ///
+    /// # Errors
+    /// [`StoreError::Disk`].
+    fn keep_tombstone(&self, run: &RunId, tombstone: &[u8]) -> Result<(), StoreError>;
+
     /// Lists the runs that have a tombstone.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
 use super::vars::VarsCommand;
-use super::{Command, PolicyCommand, ReviewCommand, TraceCommand};
+use super::{Command, PolicyCommand, ReviewCommand, StoreCommand, TraceCommand};
 use crate::args::SchemaArgs;
 use crate::prelude::*;
 
@@ -31,6 +31,7 @@ fn all() -> impl Iterator<Item = &'static Named> {
         Command::SCHEMAS,
         VarsCommand::SCHEMAS,
         PolicyCommand::SCHEMAS,
+        StoreCommand::SCHEMAS,
         TraceCommand::SCHEMAS,
         ReviewCommand::SCHEMAS,
         DOCUMENTS,

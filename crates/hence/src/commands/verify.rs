@@ -3,6 +3,7 @@
 pub(crate) mod report;
 
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hence_engine::{Engine, Evidence, RunKind};
 use hence_journal::Head;
@@ -102,9 +103,8 @@ fn verify_store(
 ) -> Result<(), CliError> {
     let runs = store.list()?;
     let mut progress = Progress::new(context, "runs verified", runs.len());
-    for RunSummary { run, .. } in runs {
+    for (RunSummary { run, .. }, verified) in judge_all(store, runs, extent, || progress.step()) {
         all.runs += 1;
-        let verified = judge(store, &run, extent);
         let run = if within.is_empty() { run.as_str().to_owned() } else { format!("{within}/{run}") };
         match verified {
             Ok(shown) => {
@@ -120,9 +120,45 @@ fn verify_store(
                 all.broken.push(BrokenRun { run, verdict: error.message, findings: Vec::new(), is_run: true })
             }
         }
-        progress.step();
     }
     note_misplaced(store, all)
+}
+
+/// Verifies runs on all cores, in their order. `done` is called after each.
+fn judge_all(
+    store: &StoreHandle,
+    runs: Vec<RunSummary>,
+    extent: &Extent,
+    mut done: impl FnMut(),
+) -> Vec<(RunSummary, Result<VerifyReport, CliError>)> {
+    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(runs.len());
+    let next = AtomicUsize::new(0);
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let mut verdicts: Vec<Option<Result<VerifyReport, CliError>>> = Vec::new();
+    verdicts.resize_with(runs.len(), || None);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            let (sender, next, runs) = (sender.clone(), &next, &runs);
+            scope.spawn(move || {
+                loop {
+                    let place = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(summary) = runs.get(place) else { break };
+                    if sender.send((place, judge(store, &summary.run, extent))).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        for (place, verdict) in receiver {
+            if let Some(slot) = verdicts.get_mut(place) {
+                *slot = Some(verdict);
+            }
+            done();
+        }
+    });
+    let each = runs.into_iter().zip(verdicts);
+    each.filter_map(|(summary, verdict)| Some((summary, verdict?))).collect()
 }
 
 /// Notes journals that no list shows, and links, pipes and devices in the folder of a store.

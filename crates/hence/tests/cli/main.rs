@@ -73,6 +73,7 @@ mod serve;
 mod shipped_policies;
 mod skill;
 mod store;
+mod store_copy;
 mod strange_ids;
 mod times;
 mod trace;

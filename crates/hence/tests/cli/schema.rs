@@ -91,6 +91,8 @@ fn every_command_matches_its_schema() {
         ("stats", &["stats"]),
         ("stats-run", &["stats", "one"]),
         ("doctor", &["doctor"]),
+        ("store-copy", &["store", "copy", ".hence", "other-store"]),
+        ("store-verify", &["store", "verify"]),
         ("explain", &["explain"]),
         ("explain", &["explain", "E0101"]),
         ("completions", &["completions", "bash"]),

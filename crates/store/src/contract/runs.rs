@@ -322,6 +322,11 @@ pub(super) fn a_removed_run_leaves_its_tombstone(place: &dyn Place) {
     let again = place.open();
     assert_eq!(again.tombstone(&run_id("old")).expect("the tombstone is read"), Some(b"it was".to_vec()));
     assert_eq!(again.tombstones().expect("tombstones are listed"), [run_id("old")]);
+    store.keep_tombstone(&run_id("older"), b"elsewhere").expect("a tombstone is stored");
+    assert_eq!(
+        again.tombstone(&run_id("older")).expect("the tombstone is read"),
+        Some(b"elsewhere".to_vec())
+    );
     let listed: Vec<RunId> = again.list().expect("runs are listed").into_iter().map(|run| run.run).collect();
     assert_eq!(listed, [run_id("other")]);
     drop(create(&*store, "old", 3));

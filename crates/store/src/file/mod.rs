@@ -218,6 +218,10 @@ impl Store for FileStore {
         self.bury_run(run, tombstone)
     }
 
+    fn keep_tombstone(&self, run: &RunId, tombstone: &[u8]) -> Result<(), StoreError> {
+        self.write_tombstone(run, tombstone)
+    }
+
     fn tombstones(&self) -> Result<Vec<RunId>, StoreError> {
         self.plain_tombstones()
     }

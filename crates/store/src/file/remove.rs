@@ -31,12 +31,7 @@ impl FileStore {
         let folder = self.existing(run)?;
         let lease = lease::take(&self.disk, &folder)?
             .map_err(|holder| StoreError::Leased { run: run.clone(), holder })?;
-        let removed = self.layout.removed();
-        if !self.disk.has_folder(&removed)? {
-            self.disk.ensure_folder(&removed)?;
-        }
-        let stone = self.layout.tombstone(run);
-        temporary::replace(&self.disk, &self.layout, &stone, tombstone, Durability::Synced)?;
+        self.write_tombstone(run, tombstone)?;
         let grave = temporary::move_in(&self.disk, &self.layout, folder.path())?;
         // Without this a power loss could bring the run back after its removal was reported.
         self.disk.sync_folder(&self.layout.runs())?;
@@ -44,6 +39,16 @@ impl FileStore {
         // What is left in the temporary folder is no run any more; a repair removes it.
         let _ = self.disk.remove_folder(&grave);
         Ok(())
+    }
+
+    /// Writes the tombstone of a run durably.
+    pub(super) fn write_tombstone(&self, run: &RunId, tombstone: &[u8]) -> Result<(), StoreError> {
+        let removed = self.layout.removed();
+        if !self.disk.has_folder(&removed)? {
+            self.disk.ensure_folder(&removed)?;
+        }
+        let stone = self.layout.tombstone(run);
+        Ok(temporary::replace(&self.disk, &self.layout, &stone, tombstone, Durability::Synced)?)
     }
 
     /// Reads the tombstone of a run; `None` if there is none. A run that was made again later has both.

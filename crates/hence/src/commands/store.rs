@@ -1,0 +1,22 @@
+//! `hence store`: copy a store, or verify everything in it.
+
+mod copy;
+
+use super::{commands, verify};
+use crate::args::VerifyArgs;
+use crate::args::store::{StoreCopyArgs, StoreVerifyArgs};
+use crate::prelude::*;
+
+commands! { StoreCommand {
+    /// Copy every run of a store to another one, and compare what arrived
+    Copy(StoreCopyArgs) => copy::run, "store-copy": copy::CopyReport;
+    /// Verify every run of the store on all cores
+    Verify(StoreVerifyArgs) => verify_all, "store-verify": verify::VerifyAllReport;
+} }
+
+fn verify_all(context: &Context, args: &StoreVerifyArgs) -> Result<Exit, CliError> {
+    let level = args.level;
+    let everything =
+        VerifyArgs { target: None, all: true, problem: None, anchor: None, level, execute: false };
+    verify::run(context, &everything)
+}
