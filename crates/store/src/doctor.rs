@@ -211,7 +211,7 @@ pub fn named_blobs(bytes: &[u8]) -> BTreeSet<Digest> {
 /// Records are opaque to a store, so every run of exactly 64 lower-case hex digits counts as a reference. A blob that
 /// nothing means may count as referenced; a blob that something means never counts as unreferenced.
 #[derive(Debug, Default)]
-pub(crate) struct References {
+pub struct References {
     found: BTreeSet<Digest>,
     /// The hex digits since the last other byte, cut after one more digit than a digest has.
     digits: Vec<u8>,
@@ -219,7 +219,7 @@ pub(crate) struct References {
 
 impl References {
     /// Searches the next piece.
-    pub(crate) fn read(&mut self, bytes: &[u8]) {
+    pub fn read(&mut self, bytes: &[u8]) {
         for byte in bytes {
             match byte {
                 b'0'..=b'9' | b'a'..=b'f' => {
@@ -233,12 +233,13 @@ impl References {
     }
 
     /// Ends a file, so that its last digits are not joined with the first ones of the next file.
-    pub(crate) fn finish(&mut self) {
+    pub fn finish(&mut self) {
         self.found.extend(Digest::from_hex(&self.digits));
         self.digits.clear();
     }
 
-    pub(crate) fn contains(&self, digest: &Digest) -> bool {
+    /// Returns whether the bytes so far reference the blob.
+    pub fn contains(&self, digest: &Digest) -> bool {
         self.found.contains(digest)
     }
 }

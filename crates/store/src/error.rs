@@ -70,6 +70,14 @@ pub enum StoreError {
         /// The holder of the lease.
         holder: Holder,
     },
+    /// Another writer took the lease of the run, because this one did not renew it in time. Nothing was written.
+    #[error("the lease of run {run} was taken over by {holder}; nothing was written")]
+    Fenced {
+        /// The run.
+        run: RunId,
+        /// The present holder of the lease.
+        holder: Holder,
+    },
     /// The journal does not end with a record. It can be read, but not appended to.
     #[error("run {run} is damaged: {reason}")]
     Damaged {

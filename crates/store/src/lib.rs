@@ -36,6 +36,7 @@ mod doctor;
 mod error;
 mod file;
 mod handle;
+pub mod implementation;
 mod lines;
 mod memory;
 mod run_id;

@@ -44,14 +44,20 @@ pub enum InvalidLines {
 
 /// Whole lines, with the head they lead to.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Lines<'a> {
-    pub(crate) bytes: &'a [u8],
-    pub(crate) count: u64,
-    pub(crate) head: Head,
+pub struct Lines<'a> {
+    /// The bytes.
+    pub bytes: &'a [u8],
+    /// The number of lines.
+    pub count: u64,
+    /// The head after them.
+    pub head: Head,
 }
 
 /// Checks that `bytes` are whole lines which continue a journal of `before` records.
-pub(crate) fn check_lines(bytes: &[u8], before: RecordCount) -> Result<Lines<'_>, InvalidLines> {
+///
+/// # Errors
+/// [`InvalidLines`] when they are not.
+pub fn check_lines(bytes: &[u8], before: RecordCount) -> Result<Lines<'_>, InvalidLines> {
     let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     check_size(size)?;
     match bytes.last() {
@@ -94,6 +100,11 @@ fn scan_head(line: &[u8]) -> Option<Head> {
     Some(Head { hash: hash?, records: RecordCount::new(index?.saturating_add(1)) })
 }
 
+/// Returns the hash that a line of a journal has, if it is a canonical record with an index.
+pub fn record_hash(line: &[u8]) -> Option<Digest> {
+    scan_head(line.strip_suffix(b"\n").unwrap_or(line)).map(|head| head.hash)
+}
+
 fn quoted_digest(value: &[u8]) -> Option<Digest> {
     Digest::from_hex(value.strip_prefix(b"\"")?.strip_suffix(b"\"")?)
 }
@@ -103,7 +114,7 @@ fn check_size(bytes: u64) -> Result<(), InvalidLines> {
 }
 
 /// Returns how many bytes of `bytes` are whole lines.
-pub(crate) fn whole_lines(bytes: &[u8]) -> usize {
+pub fn whole_lines(bytes: &[u8]) -> usize {
     memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1)
 }
 

@@ -430,12 +430,18 @@ pub trait SideLog: Send + Sync {
 }
 
 /// Refuses a blob above `limit`.
-pub(crate) fn check_blob_size(bytes: u64, limit: u64) -> Result<(), StoreError> {
+///
+/// # Errors
+/// [`StoreError::BlobTooLarge`].
+pub fn check_blob_size(bytes: u64, limit: u64) -> Result<(), StoreError> {
     if bytes > limit { Err(StoreError::BlobTooLarge { bytes, limit }) } else { Ok(()) }
 }
 
 /// Refuses bytes whose digest is not the blob's.
-pub(crate) fn check_blob_content(digest: &Digest, bytes: &[u8]) -> Result<(), StoreError> {
+///
+/// # Errors
+/// [`StoreError::BlobCorrupt`].
+pub fn check_blob_content(digest: &Digest, bytes: &[u8]) -> Result<(), StoreError> {
     let found = Digest::of(bytes);
     if found == *digest {
         return Ok(());

@@ -74,7 +74,7 @@ pub(crate) fn find_prefix<'a>(
 }
 
 /// Returns the first line of a journal, if it fits a summary.
-pub(crate) fn header_of(start: &[u8]) -> Option<String> {
+pub fn header_of(start: &[u8]) -> Option<String> {
     let end = start.iter().position(|byte| *byte == b'\n')?;
     let line = start.get(..end).filter(|line| line.len() <= SUMMARY_HEADER_BYTES_MAX)?;
     str::from_utf8(line).ok().map(str::to_owned)

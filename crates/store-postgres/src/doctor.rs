@@ -1,0 +1,235 @@
+//! Checks of a store in a database.
+//!
+//! The server repairs what a crash interrupts, so there are no torn ends and no temporary files here. What can be found is
+//! what somebody changed, and what a disk or a restored backup lost.
+
+use std::path::PathBuf;
+
+use hence_canon::Digest;
+use hence_store::implementation::References;
+use hence_store::{Damage, Doctor, Finding, Lease, Repair, Repaired, Report, RunId, StoreError};
+
+use crate::engine::Engine;
+use crate::reader::{self, JournalReader, Start};
+use crate::rows::{column, digest, to_i64, to_u64, to_u64_length};
+use crate::runs::{self, FoundRun, SectionKey};
+use crate::store::PostgresStore;
+use crate::{blobs, catalog};
+
+/// The number of blobs that one statement lists.
+const PAGE_BLOBS: i64 = 1000;
+
+/// The records of a run, counted: how many there are, the last index, the bytes, and how many are not where the one before
+/// ends.
+const COUNT: &str = "select count(*), coalesce(max(index), -1), coalesce(sum(length(line)), 0)::bigint, \
+         count(*) filter (where at <> before) \
+     from (select index, at, line, \
+               coalesce(sum(length(line)) over (order by index rows between unbounded preceding and 1 preceding), 0) as before \
+           from {schema}.record where run = $1) as record";
+
+const PARTS: &str = "select a.name, a.bytes, coalesce(sum(length(p.content)), 0)::bigint, \
+         count(p.*) filter (where p.revision <> a.revision) \
+     from {schema}.attachment a left join {schema}.attachment_part p on p.run = a.run and p.name = a.name \
+     where a.run = $1 group by a.name, a.bytes order by a.name";
+
+const BLOBS: &str =
+    "select digest, bytes from {schema}.blob where section = $1 and digest > $2 order by digest limit $3";
+
+/// Records whose run has no row.
+const STRAYS: &str = "select distinct run from {schema}.record c \
+     where not exists (select from {schema}.run r where r.key = c.run) order by run limit 100";
+
+impl Doctor for PostgresStore {
+    fn check(&self) -> Result<Report, StoreError> {
+        let section = self.section;
+        let runs = self.engine.call(move |engine| async move { catalog::all(&engine, section).await })?;
+        let mut report = Report { runs: to_u64_length(runs.len()), ..Report::default() };
+        let mut references = References::default();
+        for (run, found) in &runs {
+            report.findings.extend(self.check_run(run, found)?);
+            self.read_references(run, found, &mut references)?;
+        }
+        let (blobs, findings) = self.check_blobs(&references)?;
+        report.blobs = blobs;
+        report.findings.extend(findings);
+        report.findings.extend(self.strays()?);
+        Ok(report)
+    }
+
+    /// Removes the views of the lists, which can be computed again. Nothing else can be repaired from what is stored.
+    fn repair(&self) -> Result<Repaired, StoreError> {
+        let section = self.section;
+        let forgotten =
+            self.engine.call(move |engine| async move { catalog::forget_lists(&engine, section).await })?;
+        let done = if forgotten > 0 { vec![Repair::IndexRebuilt { runs: forgotten }] } else { Vec::new() };
+        Ok(Repaired { done, left: self.check()?.findings })
+    }
+}
+
+impl PostgresStore {
+    fn check_run(&self, run: &RunId, found: &FoundRun) -> Result<Vec<Finding>, StoreError> {
+        let (section, run, found) = (self.section, run.clone(), found.clone());
+        self.engine.call(move |engine| async move {
+            let lease = match runs::find_lease(&engine, section, &run).await {
+                // It was removed since it was listed.
+                Err(StoreError::NoSuchRun { .. }) => return Ok(Vec::new()),
+                lease => lease?,
+            };
+            if let Lease::Held(holder) = lease {
+                return Ok(vec![Finding::RunInUse { run, holder }]);
+            }
+            // Its row may have changed since it was listed.
+            let Some(found) = runs::look_up(&engine, section, &run).await?.filter(|now| now.key == found.key)
+            else {
+                return Ok(Vec::new());
+            };
+            let mut damage = check_records(&engine, &found).await?;
+            damage.extend(check_attachments(&engine, &found).await?);
+            Ok(damage.into_iter().map(|reason| Finding::DamagedRun { run: run.clone(), reason }).collect())
+        })
+    }
+
+    /// Searches a journal and its attachments for the digests of blobs.
+    fn read_references(
+        &self,
+        run: &RunId,
+        found: &FoundRun,
+        references: &mut References,
+    ) -> Result<(), StoreError> {
+        use std::io::Read as _;
+        let key = found.key;
+        let start = self
+            .engine
+            .call(move |engine| async move { reader::find_start(&engine, key, Start::Byte(0)).await })?;
+        let mut journal = JournalReader::new(self.engine.clone(), key, start, found.journal_bytes);
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            match journal.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(length) => references.read(buffer.get(..length).unwrap_or_default()),
+                // A run that is removed meanwhile refers to nothing any more.
+                Err(_) => break,
+            }
+        }
+        references.finish();
+        use hence_store::Store as _;
+        for name in self.attachments(run).unwrap_or_default() {
+            // Damage of an attachment is a finding of its own.
+            if let Ok(bytes) = self.attachment(run, &name) {
+                references.read(&bytes);
+                references.finish();
+            }
+        }
+        Ok(())
+    }
+
+    fn check_blobs(&self, references: &References) -> Result<(u64, Vec<Finding>), StoreError> {
+        let section = self.section;
+        let (mut after, mut count) = (Vec::new(), 0);
+        let (mut findings, mut unnamed) = (Vec::new(), Vec::new());
+        // A large record may be a blob itself and name others.
+        let mut nested = References::default();
+        loop {
+            let start = after.clone();
+            let page =
+                self.engine.call(move |engine| async move { blob_page(&engine, section, &start).await })?;
+            let Some((last, _)) = page.last() else { break };
+            after = last.as_bytes().to_vec();
+            for (digest, bytes) in page {
+                count += 1;
+                let read = self
+                    .engine
+                    .call(move |engine| async move { blobs::read(&engine, section, &digest).await })?;
+                let Some(content) = read else { continue };
+                let found = Digest::of(&content);
+                if found != digest {
+                    findings.push(Finding::CorruptBlob { digest, found });
+                } else if references.contains(&digest) {
+                    nested.read(&content);
+                    nested.finish();
+                } else {
+                    unnamed.push((digest, bytes));
+                }
+            }
+        }
+        unnamed.retain(|(digest, _)| !nested.contains(digest));
+        findings
+            .extend(unnamed.into_iter().map(|(digest, bytes)| Finding::UnreferencedBlob { digest, bytes }));
+        Ok((count, findings))
+    }
+
+    /// Finds records that belong to no run. Only the store itself looks for them: they belong to no section.
+    fn strays(&self) -> Result<Vec<Finding>, StoreError> {
+        if self.section != runs::MAIN_SECTION {
+            return Ok(Vec::new());
+        }
+        self.engine.call(|engine| async move {
+            let location = &engine.target.location;
+            let keys = engine.attempt(async |session| {
+                let rows = session.query(STRAYS, &[]).await?;
+                rows.iter().map(|row| column::<i64>(location, row, 0)).collect::<Result<Vec<_>, _>>()
+            });
+            let place = |key| PathBuf::from(format!("{location} records of the missing run {key}"));
+            Ok(keys.await?.into_iter().map(|key| Finding::Stray { path: place(key) }).collect())
+        })
+    }
+}
+
+/// Compares the row of a run with its records.
+async fn check_records(engine: &Engine, found: &FoundRun) -> Result<Vec<Damage>, StoreError> {
+    let location = &engine.target.location;
+    let counts = engine.attempt(async |session| {
+        let row = session.query_opt(COUNT, &[&found.key.0]).await?;
+        let row = row.ok_or_else(|| crate::failure::Failure::damaged(location, "a count gave no row"))?;
+        let read = |at| column::<i64>(location, &row, at);
+        Ok((read(0)?, read(1)?, read(2)?, read(3)?))
+    });
+    let (count, last, bytes, misplaced) = counts.await?;
+    let expected = to_i64(found.head.records.get());
+    let mut damage = Vec::new();
+    if count != expected || last != expected - 1 || misplaced > 0 || to_u64(bytes) != found.journal_bytes {
+        damage.push(Damage::Unreadable(format!(
+            "its row names {expected} records with {} bytes, found {count} up to index {last} with {bytes} bytes, \
+             {misplaced} of them not after the one before",
+            found.journal_bytes
+        )));
+    }
+    if let Err(reason) = runs::check_end(engine, found).await? {
+        damage.push(reason);
+    }
+    Ok(damage)
+}
+
+async fn check_attachments(engine: &Engine, found: &FoundRun) -> Result<Vec<Damage>, StoreError> {
+    let location = &engine.target.location;
+    let damage = engine.attempt(async |session| {
+        let mut damage = Vec::new();
+        for row in session.query(PARTS, &[&found.key.0]).await? {
+            let (name, expected): (&str, i64) = (column(location, &row, 0)?, column(location, &row, 1)?);
+            let (stored, older): (i64, i64) = (column(location, &row, 2)?, column(location, &row, 3)?);
+            if expected != stored || older > 0 {
+                let text = format!(
+                    "attachment {name} has {expected} bytes, its parts {stored}, {older} of another revision"
+                );
+                damage.push(Damage::Unreadable(text));
+            }
+        }
+        Ok(damage)
+    });
+    Ok(damage.await?)
+}
+
+async fn blob_page(
+    engine: &Engine,
+    section: SectionKey,
+    after: &[u8],
+) -> Result<Vec<(Digest, u64)>, StoreError> {
+    let location = &engine.target.location;
+    let page = engine.attempt(async |session| {
+        let rows = session.query(BLOBS, &[&section.0, &after, &PAGE_BLOBS]).await?;
+        let read =
+            |row| Ok((digest(location, column(location, row, 0)?)?, to_u64(column(location, row, 1)?)));
+        rows.iter().map(read).collect()
+    });
+    Ok(page.await?)
+}
