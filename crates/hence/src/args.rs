@@ -15,8 +15,8 @@ mod trace;
 pub(crate) mod vars;
 pub(crate) mod view;
 
-use crate::store_place::DEFAULT_STORE;
 use crate::store_place::StorePlace;
+use crate::store_place::{DEFAULT_STORE, STORE_VARIABLE};
 use std::path::{Path, PathBuf};
 
 use clap::builder::NonEmptyStringValueParser;
@@ -50,8 +50,8 @@ Exit codes: 0 yes, 1 no or a finding, 2 usage, 3 waiting, 4 store, 5 partial";
 #[derive(Parser)]
 #[command(name = "hence", version, after_help = EXAMPLES, max_term_width = 100)]
 pub(crate) struct Args {
-    /// The folder of the store
-    #[arg(long, global = true, value_name = "DIR", default_value = DEFAULT_STORE)]
+    /// The store: a folder, or the address of a PostgreSQL database (postgres://…)
+    #[arg(long, global = true, value_name = "STORE", default_value = DEFAULT_STORE, env = STORE_VARIABLE, hide_env_values = true)]
     pub(crate) store: StorePlace,
     /// Print JSON; `hence schema COMMAND` describes it
     #[arg(long, global = true)]

@@ -61,6 +61,8 @@ codes! {
     Disk = "E0207" => Store;
     /// A large value is missing or altered.
     Blob = "E0208" => Store;
+    /// A database refused an operation or cannot be reached.
+    Database = "E0209" => Store;
     /// A record cannot be read.
     BadRecord = "E0301" => No;
     /// A journal does not follow from its problem.

@@ -187,7 +187,7 @@ commands! { Command {
     Stats(args::StatsArgs) => stats::run, "stats": stats::StoreStats, "stats-run": stats::RunStats;
     /// Check the store and everything in it
     Doctor(args::DoctorArgs) => doctor::run, "doctor": doctor::DoctorReport;
-    /// Copy a store, or verify everything in it
+    /// Copy a store, create the tables of a database, or verify everything
     #[command(subcommand, after_help = "Example: hence store copy .hence backup")]
     Store(StoreCommand) => StoreCommand::run;
     /// Manage named variables on a journal: set, read, checkpoint, roll back, finish

@@ -1,9 +1,10 @@
 //! The context every command runs in: the store and the terminal.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::sync::OnceLock;
 
 use anstyle::{AnsiColor, Style};
-use hence_store::StoreHandle;
+use hence_store::{StoreError, StoreHandle};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -19,6 +20,8 @@ use crate::{live, terminal};
 /// The place of the store and the form of the output.
 pub(crate) struct Context {
     pub(crate) place: StorePlace,
+    /// The connection to a database, which every part of a command shares.
+    database: OnceLock<StoreHandle>,
     json: bool,
     quiet: bool,
     pager: Pager,
@@ -54,22 +57,43 @@ struct ErrorBody<'a> {
 impl Context {
     pub(crate) fn new(args: &Args) -> Self {
         let pager = if args.no_pager { Pager::Never } else { Pager::OnTerminals };
-        Self { place: args.store.clone(), json: args.json, quiet: args.quiet, pager }
+        Self {
+            place: args.store.clone(),
+            database: OnceLock::new(),
+            json: args.json,
+            quiet: args.quiet,
+            pager,
+        }
     }
 
     /// Makes the context of a server on a store: nothing is said on the terminal.
     pub(crate) fn of_server(place: StorePlace) -> Self {
-        Self { place, json: true, quiet: true, pager: Pager::Never }
+        Self { place, database: OnceLock::new(), json: true, quiet: true, pager: Pager::Never }
     }
 
     /// Opens the store, which must exist.
     pub(crate) fn store(&self) -> Result<StoreHandle, CliError> {
-        Ok(self.place.open()?)
+        self.connected(StorePlace::open)
     }
 
     /// Opens the store, and creates it if there is none.
     pub(crate) fn store_or_new(&self) -> Result<StoreHandle, CliError> {
-        Ok(self.place.open_or_create()?)
+        self.connected(StorePlace::open_or_create)
+    }
+
+    /// Opens the store: a folder each time, a database once.
+    fn connected(
+        &self,
+        open: impl FnOnce(&StorePlace) -> Result<StoreHandle, StoreError>,
+    ) -> Result<StoreHandle, CliError> {
+        if let Some(database) = self.database.get() {
+            return Ok(database.clone());
+        }
+        let store = open(&self.place)?;
+        Ok(match self.place {
+            StorePlace::Folder(_) => store,
+            StorePlace::Database(_) => self.database.get_or_init(|| store).clone(),
+        })
     }
 
     /// Returns whether JSON was requested.

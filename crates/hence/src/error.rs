@@ -180,6 +180,8 @@ impl From<StoreError> for CliError {
             StoreError::Damaged { .. }
             | StoreError::NotARunFolder { .. }
             | StoreError::NoSuchAttachment { .. } => Code::Damaged,
+            StoreError::Database(_) => Code::Database,
+            StoreError::Fenced { .. } => Code::InUse,
             StoreError::NoSuchBlob { .. }
             | StoreError::BlobCorrupt { .. }
             | StoreError::BlobTooLarge { .. } => Code::Blob,
@@ -193,6 +195,7 @@ impl From<StoreError> for CliError {
 impl From<AppendError> for CliError {
     fn from(error: AppendError) -> Self {
         let code = match &error {
+            AppendError::Unconfirmed { .. } => Code::Database,
             AppendError::Fenced { .. } => Code::InUse,
             _ => Code::Disk,
         };

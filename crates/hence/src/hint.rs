@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use hence_store::{Damage, DiskErrorKind, StoreError};
+use hence_store::{Damage, DatabaseErrorKind, DiskErrorKind, StoreError};
 use hence_variables::Refusal;
 
 use crate::code::Code;
@@ -50,6 +50,9 @@ pub(crate) const fn for_code(code: Code) -> Hint {
         }
         Code::Damaged => {
             "`hence verify RUN` shows which records still hold; `hence doctor` checks the whole store"
+        }
+        Code::Database => {
+            "what was acknowledged is stored; check the server, then repeat the command or `hence resume RUN`"
         }
         Code::Disk => {
             "free space or fix the folder, then `hence resume RUN`: everything reported as done is stored"
@@ -124,6 +127,7 @@ pub(crate) fn for_store(error: &StoreError) -> Option<Hint> {
             Some(Hint::fixed("`hence run PROBLEM.json` creates the store; --store names another folder"))
         }
         StoreError::Disk(error) => for_disk(&error.kind).map(Hint::fixed),
+        StoreError::Database(error) => Some(for_database(error.kind)),
         StoreError::Damaged { reason: Damage::NoJournal, .. } => Some(Hint::fixed(
             "restore a copy of its journal, or remove the run's folder; `hence doctor` checks the whole store",
         )),
@@ -145,6 +149,38 @@ pub(crate) fn for_store(error: &StoreError) -> Option<Hint> {
 pub(crate) fn place_in(run: &str) -> Hint {
     let run = word(run);
     Hint::made(format!("name it as {run}:STEP or {run}@INDEX; `hence log {run}` lists the records"))
+}
+
+/// Returns the advice that fits an error of a database.
+fn for_database(kind: DatabaseErrorKind) -> Hint {
+    Hint::fixed(match kind {
+        DatabaseErrorKind::InvalidAddress => {
+            "write it as postgres://USER:PASSWORD@HOST:PORT/DATABASE, or postgres:///DATABASE?host=/FOLDER for a unix socket"
+        }
+        DatabaseErrorKind::Unreachable => {
+            "check that the server runs and that host and port are right; what was acknowledged is stored"
+        }
+        DatabaseErrorKind::AccessDenied => {
+            "check the user, the password and the database of the address, and what the server allows the role"
+        }
+        DatabaseErrorKind::ServerTooOld => "use a server of PostgreSQL 15 or newer",
+        DatabaseErrorKind::NotMigrated => {
+            "`hence store migrate --store ADDRESS` creates or updates the tables, as a role that may create them"
+        }
+        DatabaseErrorKind::NewerThanProgram => {
+            "use the version of hence that made the tables, or a newer one"
+        }
+        DatabaseErrorKind::ReadOnly => {
+            "use a role that may write (docs/postgres.md); commands that only read work with this one"
+        }
+        DatabaseErrorKind::Full => {
+            "make room on the server, then `hence resume RUN`: what was acknowledged is stored"
+        }
+        DatabaseErrorKind::Damaged => {
+            "`hence doctor --store ADDRESS` names the rows; restore them from a backup"
+        }
+        _ => "what was acknowledged is stored; read what the server says, then repeat the command",
+    })
 }
 
 /// Returns the advice that fits an error of a disk.
@@ -538,7 +574,7 @@ pub(crate) fn review_status(review: &str) -> Hint {
 /// Returns a command line that can be typed as it is, with the store this command used.
 pub(crate) fn command(context: &Context, words: &[&str]) -> String {
     let mut all = vec!["hence".to_owned()];
-    if !context.place.is_default() {
+    if !context.place.is_found_without_option() {
         all.extend(["--store".to_owned(), word(&context.place.to_string())]);
     }
     all.extend(words.iter().map(|text| word(text)));

@@ -6,30 +6,45 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use hence_store::{FileStore, StoreError, StoreHandle};
+use hence_store_postgres::PostgresStore;
 
 /// The folder that a store is in unless somebody names another.
 pub(crate) const DEFAULT_STORE: &str = ".hence";
 
+/// The variable that names the store where `--store` does not.
+pub(crate) const STORE_VARIABLE: &str = "HENCE_STORE";
+
 /// The place of a store.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) enum StorePlace {
     /// A folder.
     Folder(PathBuf),
+    /// The address of a PostgreSQL database, which may hold a password.
+    Database(String),
 }
 
 impl FromStr for StorePlace {
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(Self::Folder(PathBuf::from(text)))
+        let is_address = ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme));
+        Ok(if is_address { Self::Database(text.to_owned()) } else { Self::Folder(PathBuf::from(text)) })
     }
 }
 
+/// Shows the place without a password.
 impl fmt::Display for StorePlace {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Folder(folder) => folder.display().fmt(out),
+            Self::Database(address) => out.write_str(&PostgresStore::address_without_password(address)),
         }
+    }
+}
+
+impl fmt::Debug for StorePlace {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "StorePlace({self})")
     }
 }
 
@@ -38,25 +53,52 @@ impl StorePlace {
     pub(crate) fn open(&self) -> Result<StoreHandle, StoreError> {
         match self {
             Self::Folder(folder) => FileStore::open(folder).map(StoreHandle::new),
+            Self::Database(address) => PostgresStore::connect(address).map(StoreHandle::new),
         }
     }
 
-    /// Opens the store, and creates it if there is none.
+    /// Opens the store, and creates it if there is none. A database gets its tables from `hence store migrate` alone.
     pub(crate) fn open_or_create(&self) -> Result<StoreHandle, StoreError> {
         match self {
             Self::Folder(folder) => FileStore::open_or_create(folder).map(StoreHandle::new),
+            Self::Database(_) => self.open(),
         }
     }
 
-    /// Returns whether the store is where it is looked for without `--store`.
-    pub(crate) fn is_default(&self) -> bool {
+    /// Returns whether the store is where it is looked for without `--store`, so that an advised command need not name it.
+    pub(crate) fn is_found_without_option(&self) -> bool {
+        match std::env::var(STORE_VARIABLE).ok().filter(|named| !named.is_empty()) {
+            Some(named) => named.parse().as_ref() == Ok(self),
+            None => self.is_default(),
+        }
+    }
+
+    fn is_default(&self) -> bool {
         matches!(self, Self::Folder(folder) if folder == Path::new(DEFAULT_STORE))
     }
 
-    /// Returns whether nothing is there yet.
+    /// Returns whether nothing is there yet. Of a database this is not known before it is asked.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Self::Folder(folder) => !folder.exists(),
+            Self::Database(_) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_of_a_database_is_told_from_a_folder_and_shown_without_its_password() {
+        let place = |text: &str| text.parse::<StorePlace>().unwrap();
+        assert_eq!(place(".hence"), StorePlace::Folder(".hence".into()));
+        assert!(place(".hence").is_default() && !place("postgres.d").is_default());
+        for address in ["postgres://ann:s3cret@db/team", "postgresql://db/team?user=ann&password=s3cret"] {
+            let place = place(address);
+            assert!(matches!(place, StorePlace::Database(_)));
+            assert!(!format!("{place} {place:?}").contains("s3cret"), "{place}");
         }
     }
 }

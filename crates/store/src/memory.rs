@@ -223,7 +223,7 @@ impl Store for MemoryStore {
     }
 
     fn keep_tombstone(&self, run: &RunId, tombstone: &[u8]) -> Result<(), StoreError> {
-        self.lock().tombstones.insert(run.clone(), tombstone.to_vec());
+        self.lock().tombstones.entry(run.clone()).or_insert_with(|| tombstone.to_vec());
         Ok(())
     }
 

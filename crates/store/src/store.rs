@@ -265,7 +265,7 @@ pub trait Store: Send + Sync {
     /// [`StoreError::Disk`].
     fn tombstone(&self, run: &RunId) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// Stores the tombstone of a run that was removed elsewhere, when a store is copied.
+    /// Stores the tombstone of a run that was removed elsewhere, when a store is copied. One that is there already stays.
     ///
     /// # Errors
     /// [`StoreError::Disk`].

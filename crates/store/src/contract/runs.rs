@@ -323,6 +323,7 @@ pub(super) fn a_removed_run_leaves_its_tombstone(place: &dyn Place) {
     assert_eq!(again.tombstone(&run_id("old")).expect("the tombstone is read"), Some(b"it was".to_vec()));
     assert_eq!(again.tombstones().expect("tombstones are listed"), [run_id("old")]);
     store.keep_tombstone(&run_id("older"), b"elsewhere").expect("a tombstone is stored");
+    store.keep_tombstone(&run_id("older"), b"another").expect("a tombstone that is there stays");
     assert_eq!(
         again.tombstone(&run_id("older")).expect("the tombstone is read"),
         Some(b"elsewhere".to_vec())

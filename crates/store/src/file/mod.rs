@@ -219,7 +219,10 @@ impl Store for FileStore {
     }
 
     fn keep_tombstone(&self, run: &RunId, tombstone: &[u8]) -> Result<(), StoreError> {
-        self.write_tombstone(run, tombstone)
+        match self.read_tombstone(run)? {
+            Some(_) => Ok(()),
+            None => self.write_tombstone(run, tombstone),
+        }
     }
 
     fn tombstones(&self) -> Result<Vec<RunId>, StoreError> {
