@@ -7,22 +7,23 @@ create table {schema}.section (
 );
 insert into {schema}.section (key, name) values (0, '');
 
--- One row for each run. Rows are updated by every append, so half of each page is left free for the new versions.
+-- One row for each run. Rows are updated by every append, so half of each page is left free for the new versions. Neither
+-- this table nor that of the records has check constraints: the server reads them anew for each statement.
 create table {schema}.run (
     key bigint generated always as identity primary key,
     section integer not null references {schema}.section (key),
     -- Any text of 1 to 4096 bytes, also with zero bytes, which the type text cannot hold.
-    id bytea not null check (length(id) between 1 and 4096),
+    id bytea not null,
     -- The fence: it counts how often the lease was taken.
     epoch bigint not null default 1,
     holder text,
     lease_token bytea,
     lease_until timestamptz,
     head_count bigint not null,
-    head_hash bytea not null check (length(head_hash) = 32),
+    head_hash bytea not null,
     journal_bytes bigint not null,
-    -- The first line, if it fits a summary.
-    header bytea check (length(header) <= 4096),
+    -- The first line, if it fits a summary: at most 4096 bytes.
+    header bytea,
     -- The identifier of the database system that the run was made in; null for one that came from elsewhere.
     made_in bigint,
     created_at timestamptz not null default clock_timestamp(),
@@ -36,8 +37,8 @@ create index run_id_start on {schema}.run (section, substring(id from 1 for 256)
 -- The journals: exactly the bytes of each line, with its line feed.
 create table {schema}.record (
     run bigint not null,
-    index bigint not null check (index >= 0),
-    at bigint not null check (at >= 0),
+    index bigint not null,
+    at bigint not null,
     line bytea not null,
     -- The member `record_hash` of the line, if it has one.
     hash bytea,
@@ -156,6 +157,7 @@ begin
         grant update (epoch, holder, lease_token, lease_until, head_count, head_hash, journal_bytes, updated_at)
             on {schema}.run to hence_writer;
         grant insert, update, delete on {schema}.attachment, {schema}.attachment_part, {schema}.cached_view to hence_writer;
+        grant insert, update (stone, removed_at) on {schema}.tombstone to hence_writer;
         grant usage on sequence {schema}.attachment_revision to hence_writer;
         grant execute on function {schema}.remove_run(bigint, bigint, bytea) to hence_writer;
         grant execute on function {schema}.remove_blob(integer, bytea) to hence_writer;

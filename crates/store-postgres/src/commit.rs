@@ -13,6 +13,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::time::Duration;
 
 use hence_store::{DatabaseError, Durability};
 
@@ -20,8 +21,17 @@ use crate::engine::Engine;
 use crate::failure::{Effect, Failure};
 use crate::session::Session;
 
-/// The number of batches of one kind that are under way at the same time: one is written while another is made durable.
-const LANES: usize = 2;
+/// The most batches of one kind that are under way at the same time: one is written while another is made durable.
+const LANES_MAX: usize = 2;
+
+/// The number of waiting appends for which a second batch is sent before the first is answered. A batch costs the server as much
+/// as twenty of its appends, so a few appends are cheaper in the next batch than in one of their own.
+const SECOND_LANE_APPENDS_MIN: usize = 64;
+
+/// The time for which a batch waits for the writers that were answered just now, if others are waiting already: all of them in one
+/// batch are answered sooner than in two that take turns. It is shorter than a commit, and the clock of the runtime is too
+/// coarse for it.
+const GATHERING_TIME: Duration = Duration::from_micros(50);
 
 /// The most bytes of appended content in one batch. An append that has more is a batch of its own.
 pub(crate) const BATCH_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -100,7 +110,7 @@ impl<A: Append> Queue<A> {
     /// Starts as many lanes as there is work for.
     pub(crate) fn start(engine: &Rc<Engine>, queue: fn(&Engine) -> &Self) {
         let this = queue(engine);
-        while this.busy.get() < LANES {
+        while this.may_start() {
             let Some(batch) = this.take_batch() else { return };
             this.busy.set(this.busy.get() + 1);
             let engine = engine.clone();
@@ -109,11 +119,23 @@ impl<A: Append> Queue<A> {
                 while let Some(batch) = next {
                     let durability = batch.first().map_or(Durability::Synced, A::durability);
                     finish(&engine, batch, durability).await;
+                    if !queue(&engine).waiting.borrow().is_empty() {
+                        std::thread::sleep(GATHERING_TIME);
+                        // What has arrived is put into the queue before the next batch is taken.
+                        tokio::task::yield_now().await;
+                    }
                     next = queue(&engine).take_batch();
                 }
                 let this = queue(&engine);
                 this.busy.set(this.busy.get() - 1);
             });
+        }
+    }
+
+    fn may_start(&self) -> bool {
+        match self.busy.get() {
+            0 => true,
+            busy => busy < LANES_MAX && self.waiting.borrow().len() >= SECOND_LANE_APPENDS_MIN,
         }
     }
 

@@ -48,7 +48,6 @@ impl Session {
             connecting.map_err(|_| Failure::lost(location, "the server did not answer in time"))?;
         let (client, mut connection) = connected.map_err(|error| Failure::of(location, &error))?;
         check_version(location, connection.parameter("server_version").unwrap_or_default())?;
-        let is_durable = connection.parameter("in_hot_standby") != Some("on");
         let has_warned = Rc::new(Cell::new(false));
         let warned = has_warned.clone();
         tokio::task::spawn_local(async move {
@@ -69,7 +68,6 @@ impl Session {
         // `Synced` promises durability whatever the default of the server is; stronger settings are left alone.
         let durable = "select set_config('synchronous_commit', 'on', false) \
                        where current_setting('synchronous_commit') = 'off';";
-        let durable = if is_durable { durable } else { "" };
         let settings = format!(
             "set statement_timeout = {STATEMENT_MS_MAX}; set lock_timeout = {STATEMENT_MS_MAX}; \
              set idle_in_transaction_session_timeout = {ANSWER_MS_MAX}; {durable}"

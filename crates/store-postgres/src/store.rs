@@ -196,6 +196,9 @@ const MAKE_SECTION: &str =
 
 const REMOVE_RUN: &str = "select {schema}.remove_run($1, $2, $3)";
 
+const KEEP_TOMBSTONE: &str = "insert into {schema}.tombstone (section, id, stone) values ($1, $2, $3) \
+     on conflict (section, sha256(id)) do update set stone = excluded.stone, removed_at = clock_timestamp()";
+
 const TOMBSTONE: &str = "select stone from {schema}.tombstone where section = $1 and sha256(id) = $2";
 
 const KEEP_TOMBSTONE: &str = "insert into {schema}.tombstone (section, id, stone) values ($1, $2, $3) \
@@ -342,6 +345,17 @@ impl Store for PostgresStore {
                 }
                 _ => Ok(()),
             }
+        })
+    }
+
+    fn keep_tombstone(&self, run: &RunId, tombstone: &[u8]) -> Result<(), StoreError> {
+        let (section, run, stone) = (self.section, run.clone(), tombstone.to_vec());
+        self.engine.call(move |engine| async move {
+            let id = run.as_str().as_bytes();
+            engine
+                .attempt(async |session| session.query(KEEP_TOMBSTONE, &[&section.0, &id, &stone]).await)
+                .await?;
+            Ok(())
         })
     }
 

@@ -8,6 +8,8 @@
     reason = "each test file uses a part of it, and skipped tests say so"
 )]
 
+pub(crate) mod proxy;
+
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::{PermissionsExt as _, chown};
@@ -126,6 +128,24 @@ impl Cluster {
         Some(cluster)
     }
 
+    /// Starts a standby that follows `primary`.
+    pub(crate) fn standby_of(primary: &Self) -> Self {
+        let standby = Self::prepare(primary.programs);
+        let status = primary
+            .command("pg_basebackup")
+            .args(["-U", "postgres", "--checkpoint=fast", "--no-sync", "--write-recovery-conf", "-h"])
+            .arg(&primary.folder)
+            .arg("-D")
+            .arg(standby.data())
+            .status()
+            .expect("pg_basebackup starts");
+        assert!(status.success(), "pg_basebackup: {status}");
+        let source = format!("primary_conninfo = 'host={} user=postgres'", primary.folder.display());
+        standby.configure(&["fsync=off", &source]);
+        standby.launch();
+        standby
+    }
+
     /// Makes the folder of a server, without a server in it.
     pub(crate) fn prepare(programs: &'static Programs) -> Self {
         let folder =
@@ -174,6 +194,33 @@ impl Cluster {
         let rules = "local all with_password scram-sha-256\nlocal all all trust\nlocal replication all trust\n\
                      host all all 127.0.0.1/32 trust\n";
         fs::write(self.data().join("pg_hba.conf"), rules).expect("the rules are written");
+    }
+
+    /// Gives the server a certificate and its key.
+    pub(crate) fn install_certificate(&self, certificate: &Path, key: &Path) {
+        for (source, name) in [(certificate, "server.crt"), (key, "server.key")] {
+            let target = self.data().join(name);
+            fs::copy(source, &target).expect("a copy");
+            fs::set_permissions(&target, fs::Permissions::from_mode(0o600)).expect("the file is ours");
+            self.programs.give(&target);
+        }
+    }
+
+    /// Starts the server on another port and waits until it answers.
+    pub(crate) fn launch_on(&self, port: u16) {
+        *self.server() = Some(self.spawn_server());
+        let start = Instant::now();
+        while !self.psql_as("postgres", port, "select 1").status.success() {
+            assert!(start.elapsed() < Duration::from_secs(SERVER_SECONDS_MAX), "the server does not start");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Executes statements on another port.
+    pub(crate) fn sql_on(&self, port: u16, statements: &str) -> String {
+        let output = self.psql_as("postgres", port, statements);
+        assert!(output.status.success(), "{statements}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("UTF-8").trim().to_owned()
     }
 
     /// Starts the server and waits until it answers.
@@ -254,14 +301,27 @@ impl Cluster {
         String::from_utf8(output.stdout).expect("UTF-8").trim().to_owned()
     }
 
+    /// Executes a statement that a role may not execute, and returns the error.
+    pub(crate) fn sql_error_as(&self, role: &str, statement: &str) -> String {
+        let output = self.psql_as(role, 5432, statement);
+        assert!(!output.status.success(), "{statement}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    }
+
     fn try_sql(&self, statements: &str) -> bool {
         self.psql(statements).status.success()
     }
 
     fn psql(&self, statements: &str) -> std::process::Output {
+        self.psql_as("postgres", 5432, statements)
+    }
+
+    fn psql_as(&self, role: &str, port: u16, statements: &str) -> std::process::Output {
         let mut command = self.programs.command("psql");
-        command.arg("-h").arg(&self.folder).args([
+        command.arg("-h").arg(&self.folder).arg("-p").arg(port.to_string()).args([
             "-U",
+            role,
+            "-d",
             "postgres",
             "-AtXq",
             "-v",
