@@ -27,6 +27,8 @@ pub(super) struct Index {
     pub(super) parents: BTreeMap<RunId, BTreeSet<RunId>>,
     /// Ended jobs.
     pub(super) ended: BTreeSet<(Time, RunId)>,
+    /// The time to which jobs were moved from the timers to the ready ones.
+    promoted_to: Time,
 }
 
 /// Returns the rank of a job.
@@ -101,6 +103,12 @@ impl Index {
 
     /// Moves the jobs that are due to the ready ones.
     pub(super) fn promote(&mut self, now: Time, jobs: &BTreeMap<RunId, Job>) {
+        if now < self.promoted_to {
+            // The clock was set back: a job that was due by the other time may not be due by this one.
+            let runs = std::mem::take(&mut self.ready).into_values().flat_map(BTreeMap::into_values);
+            self.timers.extend(runs.filter_map(|run| Some((jobs.get(&run)?.due_at()?, run))));
+        }
+        self.promoted_to = now;
         while let Some((at, _)) = self.timers.first()
             && *at <= now
         {
