@@ -134,6 +134,13 @@ impl<H: Host> JobQueue for HostedQueue<H> {
         })
     }
 
+    fn restored(&self) -> Result<(), QueueError> {
+        self.0.change(Promise::Synced, |state, now| {
+            state.restored(now);
+            Ok(())
+        })
+    }
+
     fn workers(&self) -> Result<Vec<WorkerRow>, QueueError> {
         self.0.read(QueueState::workers)
     }

@@ -20,7 +20,7 @@ use crate::state::{
 /// 2. **Each operation takes effect whole or not at all**, also when the process dies. After [`QueueError::Refused`] nothing changed;
 ///    after any other error it is not known, and every operation can be repeated.
 /// 3. **One claim per run.** A claim holds until it is settled, released or not renewed for its lease, by the queue's own clock. Its token
-///    is never given again, and an operation with an old token is refused.
+///    is never given again, also not after [`restored`](Self::restored), and an operation with an old token is refused.
 /// 4. **Order.** Of the jobs that a worker may claim, the one with the highest priority is claimed first, then the oldest. Pauses, times
 ///    and limits are obeyed at each claim.
 /// 5. **No wake is lost.** A wake that comes while a worker drives the run leads to another drive.
@@ -139,6 +139,12 @@ pub trait JobQueue: Send + Sync {
     /// # Errors
     /// [`QueueError`] when the queue cannot be changed.
     fn unregister(&self, id: &WorkerId) -> Result<(), QueueError>;
+
+    /// Makes a queue usable that was put back to a backup: every claim ends and every worker has to register again.
+    ///
+    /// # Errors
+    /// [`QueueError`] when the queue cannot be changed.
+    fn restored(&self) -> Result<(), QueueError>;
 
     /// Returns the workers by name, also those that died in the last hour.
     ///

@@ -193,6 +193,7 @@ contract! {
         a_repeated_registration_is_the_same_one,
         a_worker_that_ends_releases_its_claims,
         a_worker_is_told_to_drain,
+        a_restored_queue_knows_no_claims_and_no_workers,
         unreasonable_workers_are_refused;
     operating:
         unknown_queues_are_refused_by_name,

@@ -141,6 +141,22 @@ pub(super) fn a_worker_is_told_to_drain(place: &dyn Place) {
     assert_eq!(queue.drain(&nobody).unwrap_err().refusal(), Some(&Refusal::NoSuchWorker(nobody)));
 }
 
+pub(super) fn a_restored_queue_knows_no_claims_and_no_workers(place: &dyn Place) {
+    let queue = place.open();
+    submit(&*queue, "a");
+    let before = worker(&*queue, "w");
+    let claim = before.claim_one();
+    queue.restored().unwrap();
+    let job = job(&*queue, "a");
+    assert_eq!((job.state.word(), job.crashes), ("ready", 0));
+    let gone = queue.heartbeat(&before.id, 9, &BTreeSet::from([claim.token])).unwrap_err();
+    assert!(matches!(gone.refusal(), Some(Refusal::UnknownWorker(_))));
+    let after = worker(&*queue, "w");
+    assert!(
+        after.id.instance > before.id.instance + 1000 && after.claim_one().token.0 > claim.token.0 + 1000
+    );
+}
+
 pub(super) fn unreasonable_workers_are_refused(place: &dyn Place) {
     let queue = place.open();
     let good = new_worker("w", &[], 1);

@@ -8,7 +8,7 @@ use super::QueueState;
 use crate::error::Refusal;
 use crate::job::{Job, JobState, Token, WorkerId, cut_reason};
 use crate::names::{Millis, QueueName, Time, WorkerName};
-use crate::rows::{Key, Row, WorkerRow};
+use crate::rows::{Counters, Key, Row, WorkerRow};
 
 /// The shortest lease of a claim: below it, a slow disk looks like a dead worker.
 pub const LEASE_MIN: Millis = Millis::seconds(1);
@@ -24,6 +24,9 @@ pub const CRASHES_MAX: u32 = 5;
 
 /// The time for which a dead worker is still listed.
 pub const DEAD_WORKER_LISTED: Millis = Millis::seconds(60 * 60);
+
+/// The numbers that a restored queue skips: more than are given between two backups.
+const RESTORE_SKIP: u64 = 1_000_000_000;
 
 /// A worker that registers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,6 +157,24 @@ impl QueueState {
         let row = WorkerRow { drain_wanted: true, ..row.clone() };
         self.change(Row::Worker(row));
         Ok(())
+    }
+
+    /// Makes a queue usable that was put back to a backup.
+    ///
+    /// Workers that were alive then may report about records that are lost, with claims and numbers that would be given again. So every
+    /// claim ends, every worker is forgotten, and numbers begin far above those that were given since the backup.
+    pub fn restored(&mut self, now: Time) {
+        let claimed: Vec<RunId> = self.index.claimed.values().flatten().cloned().collect();
+        for run in claimed {
+            self.release(&run, now);
+        }
+        for name in self.workers.keys().cloned().collect::<Vec<_>>() {
+            self.change(Row::Gone(Key::Worker(name)));
+        }
+        let skip = |number: u64| number.saturating_add(RESTORE_SKIP);
+        let Counters { job, claim, instance } = self.counters;
+        let counters = Counters { job, claim: skip(claim), instance: skip(instance) };
+        self.change(Row::Counters(counters));
     }
 
     /// Returns the row of a worker that sends a request.

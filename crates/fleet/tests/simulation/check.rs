@@ -29,7 +29,9 @@ fn is_due(job: &Job, now: Time) -> bool {
         JobState::Ready { at } => *at <= now,
         JobState::Parked { look_at, .. } => *look_at <= now,
         // Its worker is dead: it is ready again, unless it is quarantined.
-        JobState::Claimed(claim) => claim.until <= now && !job.cancel_wanted && job.crashes + 1 < hence_fleet::CRASHES_MAX,
+        JobState::Claimed(claim) => {
+            claim.until <= now && !job.cancel_wanted && job.crashes + 1 < hence_fleet::CRASHES_MAX
+        }
         _ => false,
     }
 }
@@ -44,14 +46,20 @@ impl Claiming<'_> {
         let mut running: Vec<&Job> = self.before.iter().filter(|job| is_running(job, self.now)).collect();
         let mut taken: BTreeSet<&RunId> = BTreeSet::new();
         for run in claimed {
-            let job = self.before.iter().find(|job| job.run == *run).ok_or(format!("run {run}: claimed without a job"))?;
+            let job = self
+                .before
+                .iter()
+                .find(|job| job.run == *run)
+                .ok_or(format!("run {run}: claimed without a job"))?;
             if !is_due(job, self.now) {
                 return Err(format!("run {run}: claimed although it is {:?} at {:?}", job.state, self.now));
             }
             if !self.may_claim(job, &running) {
                 return Err(format!("run {run}: claimed beyond a limit, a pause or a refusal"));
             }
-            for better in self.before.iter().filter(|other| !taken.contains(&other.run) && is_due(other, self.now)) {
+            for better in
+                self.before.iter().filter(|other| !taken.contains(&other.run) && is_due(other, self.now))
+            {
                 let rank = |job: &Job| (Reverse(job.priority), job.number);
                 if rank(better) < rank(job) && !is_suspect(better) && self.may_claim(better, &running) {
                     return Err(format!("run {run}: claimed before run {}, whose turn it was", better.run));
@@ -76,13 +84,17 @@ impl Claiming<'_> {
         let serves = self.worker.queues.is_empty() || self.worker.queues.contains(&job.queue);
         let declined = job.declined.contains_key(&self.worker.id.instance);
         let count = |group: Option<&GroupName>| {
-            let fits = |other: &&&Job| other.queue == job.queue && group.is_none_or(|group| other.group.as_ref() == Some(group));
+            let fits = |other: &&&Job| {
+                other.queue == job.queue && group.is_none_or(|group| other.group.as_ref() == Some(group))
+            };
             u32::try_from(running.iter().filter(fits).count()).expect("few jobs")
         };
         let limit = self.limits.queue.get(&job.queue).copied().unwrap_or_default();
         let has_slot = limit.concurrency.is_none_or(|most| count(None) < most);
         let spaced = |spacing: Millis| {
-            self.starts.get(&job.queue).is_none_or(|last| self.now.since(*last) >= spacing || *last > self.now.plus(spacing))
+            self.starts
+                .get(&job.queue)
+                .is_none_or(|last| self.now.since(*last) >= spacing || *last > self.now.plus(spacing))
         };
         let has_time = limit.spacing.is_none_or(spaced);
         let group_limit = self.limits.groups.get(&job.queue).and_then(|limit| limit.concurrency);

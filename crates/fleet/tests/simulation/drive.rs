@@ -141,7 +141,9 @@ impl Drive {
         if scene.store.admit(&self.claim.run, epoch, scene.now).is_err() {
             return busy();
         }
-        let child = |number: u32| RunId::new(&format!("{}-{}-{number}", self.claim.run, self.step)).expect("a valid id");
+        let child = |number: u32| {
+            RunId::new(&format!("{}-{}-{number}", self.claim.run, self.step)).expect("a valid id")
+        };
         let children: BTreeSet<RunId> = (0..count).map(child).collect();
         let mut is_over = true;
         for child in &children {

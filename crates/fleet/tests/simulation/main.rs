@@ -69,7 +69,9 @@ fn every_run_ends_and_every_effect_happens_once() {
     let seeds = number("HENCE_FLEET_SEEDS").unwrap_or(SEEDS);
     let (events, failed) = live_all(seeds, SOUND);
     if let Some((seed, reason)) = failed {
-        panic!("seed {seed}: {reason}\nHENCE_FLEET_SEED={seed} cargo test -p hence-fleet --test simulation shows what happened");
+        panic!(
+            "seed {seed}: {reason}\nHENCE_FLEET_SEED={seed} cargo test -p hence-fleet --test simulation shows what happened"
+        );
     }
     eprintln!("{seeds} worlds, {events} events");
 }

@@ -113,7 +113,10 @@ impl SimStore {
     /// Opens a run for writing and returns its epoch.
     pub(crate) fn open(&mut self, run: &RunId, writer: u64, now: u64) -> Result<u64, Refused> {
         let run = self.run(run);
-        if run.lease.is_some_and(|(holder, until)| holder != writer && until > now && until <= now + WRITER_LEASE) {
+        if run
+            .lease
+            .is_some_and(|(holder, until)| holder != writer && until > now && until <= now + WRITER_LEASE)
+        {
             return Err(Refused);
         }
         run.epoch += 1;
@@ -180,7 +183,9 @@ impl SimStore {
                 let happened = self.executed.contains_key(&(id.clone(), step));
                 let recorded = run.journal.iter().any(|record| record.step == step);
                 if recorded && !happened || run.has_ended() && happened != recorded {
-                    return Some(format!("run {id}: step {step} {op:?} happened: {happened}, recorded: {recorded}"));
+                    return Some(format!(
+                        "run {id}: step {step} {op:?} happened: {happened}, recorded: {recorded}"
+                    ));
                 }
             }
             if !run.journal.iter().map(|record| record.epoch).is_sorted() {

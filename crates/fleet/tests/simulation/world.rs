@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hence_fleet::{
-    Action, CRASHES_MAX, Clock, FAILURES_MAX, GroupName, JobFilter, JobQueue, JobState, Limit, LimitScope, MemoryQueue,
-    Millis, Mode, NewJob, NewWorker, QueueError, QueueName, Reply, Request, Settlement, Time, Token, WorkerCore, WorkerName,
-    WorkerOptions,
+    Action, CRASHES_MAX, Clock, FAILURES_MAX, GroupName, JobFilter, JobQueue, JobState, Limit, LimitScope,
+    MemoryQueue, Millis, Mode, NewJob, NewWorker, QueueError, QueueName, Reply, Request, Settlement, Time,
+    Token, WorkerCore, WorkerName, WorkerOptions,
 };
 use hence_store::RunId;
 
@@ -101,8 +101,7 @@ impl World {
         let mut rng = Rng::new(seed);
         let clock = Arc::new(AtomicU64::new(START));
         let harsh = rng.range(0, 2);
-        let accidents =
-            Accidents { lost: harsh * 30, slow: harsh * 40, store_reply_lost: harsh * 5 };
+        let accidents = Accidents { lost: harsh * 30, slow: harsh * 40, store_reply_lost: harsh * 5 };
         let mut world = Self {
             now: START,
             clock_error: 0,
@@ -133,7 +132,8 @@ impl World {
         self.queue.add_queue(&night).expect("a queue is made");
         for name in [QueueName::default_queue(), night] {
             if self.rng.permille(400) {
-                let concurrency = self.rng.permille(700).then(|| u32::try_from(self.rng.range(1, 3)).expect("small"));
+                let concurrency =
+                    self.rng.permille(700).then(|| u32::try_from(self.rng.range(1, 3)).expect("small"));
                 let spacing = self.rng.permille(300).then(|| Millis::new(self.rng.range(100, 3000)));
                 let limit = Limit { concurrency, spacing };
                 self.queue.set_limit(&LimitScope::Queue(name.clone()), limit).expect("a limit is set");
@@ -157,9 +157,17 @@ impl World {
             let run = RunId::new(&format!("run-{number}")).expect("a valid id");
             let script = self.script();
             self.store.runs.insert(run.clone(), SimRun::new(script));
-            let queue = if self.rng.permille(300) { QueueName::new("night").expect("a name") } else { QueueName::default_queue() };
-            let group = self.rng.permille(500).then(|| GroupName::new(&format!("g{}", self.rng.range(0, 1))).expect("a name"));
-            let not_before = self.rng.permille(100).then(|| Time::from_millis(START + self.rng.range(0, 30_000)));
+            let queue = if self.rng.permille(300) {
+                QueueName::new("night").expect("a name")
+            } else {
+                QueueName::default_queue()
+            };
+            let group = self
+                .rng
+                .permille(500)
+                .then(|| GroupName::new(&format!("g{}", self.rng.range(0, 1))).expect("a name"));
+            let not_before =
+                self.rng.permille(100).then(|| Time::from_millis(START + self.rng.range(0, 30_000)));
             let priority = i32::try_from(self.rng.range(0, 3)).expect("small");
             let new = NewJob { queue, group, priority, not_before, ..NewJob::of(run.clone()) };
             self.queue.submit(&new).expect("a job is queued");
@@ -214,7 +222,8 @@ impl World {
         }
         if self.rng.permille(80) {
             let (at, hour) = (self.rng.range(0, ACCIDENTS_END), 60 * 60 * 1000);
-            let step = i64::try_from(self.rng.range(0, 2 * hour)).expect("small") - i64::try_from(hour).expect("small");
+            let step = i64::try_from(self.rng.range(0, 2 * hour)).expect("small")
+                - i64::try_from(hour).expect("small");
             self.after(at, Event::StepClock(step));
         }
         self.after(ACCIDENTS_END, Event::Repair);
@@ -270,7 +279,11 @@ impl World {
 
     fn handle(&mut self, event: Event) -> Result<(), String> {
         // A stopped process does nothing; what it should have done happens when it continues.
-        if let Event::Poll(index, life) | Event::News(index, life) | Event::Drive(index, life, _) | Event::Reply(index, life, ..) = &event {
+        if let Event::Poll(index, life)
+        | Event::News(index, life)
+        | Event::Drive(index, life, _)
+        | Event::Reply(index, life, ..) = &event
+        {
             let process = &self.workers[*index];
             if process.life != *life || process.core.is_none() {
                 return Ok(());
@@ -370,7 +383,8 @@ impl World {
         process.outstanding = None;
         process.next_poll = None;
         process.drives.clear();
-        process.core = Some(WorkerCore::new(WorkerOptions { worker, mode: Mode::Forever, poll: Millis::seconds(30) }));
+        process.core =
+            Some(WorkerCore::new(WorkerOptions { worker, mode: Mode::Forever, poll: Millis::seconds(30) }));
         self.note(|| format!("worker {index} starts"));
         self.pump(index);
     }
@@ -436,7 +450,11 @@ impl World {
         };
         self.after(REQUEST_TIMEOUT, Event::Reply(index, life, id, timeout));
         if !self.happens(self.accidents.lost) {
-            let delay = if self.happens(self.accidents.slow) { self.rng.range(500, 8000) } else { self.rng.range(1, 20) };
+            let delay = if self.happens(self.accidents.slow) {
+                self.rng.range(500, 8000)
+            } else {
+                self.rng.range(1, 20)
+            };
             self.after(delay, Event::Deliver(index, life, id, request));
         }
     }
@@ -448,7 +466,12 @@ impl World {
             Request::Claim(request) => {
                 let all = JobFilter { limit: 1000, ..JobFilter::default() };
                 let before = self.queue.jobs(&all).expect("it is in memory");
-                let row = self.queue.workers().expect("it is in memory").into_iter().find(|row| row.id == request.worker);
+                let row = self
+                    .queue
+                    .workers()
+                    .expect("it is in memory")
+                    .into_iter()
+                    .find(|row| row.id == request.worker);
                 let reply = self.queue.claim(&request);
                 if let (Ok(reply), Some(worker)) = (&reply, &row) {
                     let now = Time::from_millis(self.database_now());
@@ -458,17 +481,28 @@ impl World {
                 }
                 Reply::Claimed(reply)
             }
-            Request::Heartbeat { id, request, held } => Reply::Renewed(self.queue.heartbeat(&id, request, &held)),
+            Request::Heartbeat { id, request, held } => {
+                Reply::Renewed(self.queue.heartbeat(&id, request, &held))
+            }
             Request::Settle { run, token, settlement } => {
                 let reply = self.queue.settle(&run, token, &settlement);
-                self.note(|| format!("{run} {token:?} {settlement:?}: {:?}", reply.as_ref().map(|job| job.state.word())));
+                self.note(|| {
+                    format!(
+                        "{run} {token:?} {settlement:?}: {:?}",
+                        reply.as_ref().map(|job| job.state.word())
+                    )
+                });
                 self.tell_news();
                 Reply::Settled(reply)
             }
             Request::Unregister(id) => Reply::Unregistered(self.queue.unregister(&id)),
         };
         if !self.happens(self.accidents.lost) {
-            let delay = if self.happens(self.accidents.slow) { self.rng.range(500, 8000) } else { self.rng.range(1, 20) };
+            let delay = if self.happens(self.accidents.slow) {
+                self.rng.range(500, 8000)
+            } else {
+                self.rng.range(1, 20)
+            };
             self.after(delay, Event::Reply(index, life, id, reply));
         }
         Ok(())
@@ -498,7 +532,8 @@ impl World {
             }
             Progress::On => {
                 self.workers[index].drives.insert(token, drive);
-                let delay = if self.happens(20) { self.rng.range(1000, 15_000) } else { self.rng.range(1, 200) };
+                let delay =
+                    if self.happens(20) { self.rng.range(1000, 15_000) } else { self.rng.range(1, 200) };
                 return self.after(delay, Event::Drive(index, life, token));
             }
             Progress::Asked(step, settlement) => {
