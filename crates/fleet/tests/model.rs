@@ -5,6 +5,8 @@
 //! another worker may try, so the model lets claims expire at any tick and lets anybody open a run at any time: safety must not depend
 //! on clocks. Each rule is then broken on purpose, and the checker must find what it protects from.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails by panicking")]
+
 use stateright::{Checker as _, Model, Property};
 
 /// The bounds of the model.

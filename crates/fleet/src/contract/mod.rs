@@ -11,6 +11,8 @@
 //!
 //! Each test asks for a fresh place, so tests may run at the same time. A test fails by panicking.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test fails by panicking")]
+
 mod claiming;
 mod jobs;
 mod operating;

@@ -90,7 +90,7 @@ pub(super) fn a_schedule_fires_once_for_each_time(place: &dyn Place) {
     assert!(queue.due_schedules().unwrap().is_empty());
     place.pass(Millis::seconds(60));
     let due = queue.due_schedules().unwrap();
-    assert_eq!(due, [nightly.clone()]);
+    assert_eq!(due, std::slice::from_ref(&nightly));
     let (name, at) = (&nightly.name, nightly.next_at.unwrap());
     queue.fired(name, at, Some(at), Some("no such skill")).unwrap();
     assert_eq!(queue.schedules().unwrap()[0].note.as_deref(), Some("no such skill"));

@@ -3,9 +3,18 @@
 //!
 //! `HENCE_FLEET_SEEDS=1000000` sets the number of worlds; `HENCE_FLEET_SEED=42` lives one of them again and prints what happened.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "tests"
+)]
+
 mod check;
 mod drive;
 mod rng;
+mod scenario;
 mod store;
 mod world;
 

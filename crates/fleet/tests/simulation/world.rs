@@ -5,19 +5,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hence_fleet::{
-    Action, CRASHES_MAX, Clock, FAILURES_MAX, GroupName, JobFilter, JobQueue, JobState, Limit, LimitScope,
-    MemoryQueue, Millis, Mode, NewJob, NewWorker, QueueError, QueueName, Reply, Request, Settlement, Time,
-    Token, WorkerCore, WorkerName, WorkerOptions,
+    Action, CRASHES_MAX, Clock, FAILURES_MAX, JobFilter, JobQueue, JobState, MemoryQueue, Millis, Mode,
+    NewJob, NewWorker, QueueError, QueueName, Reply, Request, Settlement, Time, Token, WorkerCore,
+    WorkerName, WorkerOptions,
 };
 use hence_store::RunId;
 
 use crate::check::{Claiming, Limits};
 use crate::drive::{Drive, Progress, Scene};
 use crate::rng::Rng;
-use crate::store::{Op, Rules, SimRun, SimStore};
+use crate::store::{Op, Rules, SimStore};
 
 /// The time at which accidents end, in milliseconds after the start.
-const ACCIDENTS_END: u64 = 5 * 60 * 1000;
+pub(crate) const ACCIDENTS_END: u64 = 5 * 60 * 1000;
 
 /// The time by which every run must be over: the longest look for a lost wake, and clocks that were wrong by hours.
 const EVERYTHING_ENDS: u64 = 48 * 60 * 60 * 1000;
@@ -25,10 +25,10 @@ const EVERYTHING_ENDS: u64 = 48 * 60 * 60 * 1000;
 /// The time after which a request without a reply has failed.
 const REQUEST_TIMEOUT: u64 = 2000;
 
-const START: u64 = 1_795_000_000_000;
+pub(crate) const START: u64 = 1_795_000_000_000;
 
 #[derive(Debug, Clone)]
-enum Event {
+pub(crate) enum Event {
     Start(usize),
     Poll(usize, u64),
     News(usize, u64),
@@ -46,16 +46,16 @@ enum Event {
     Repair,
 }
 
-struct Process {
-    life: u64,
-    core: Option<WorkerCore>,
+pub(crate) struct Process {
+    pub(crate) life: u64,
+    pub(crate) core: Option<WorkerCore>,
     /// The error of the worker's own clock.
-    offset: u64,
-    paused_until: u64,
-    outstanding: Option<u64>,
+    pub(crate) offset: u64,
+    pub(crate) paused_until: u64,
+    pub(crate) outstanding: Option<u64>,
     /// The time of the next look at what the worker wants.
-    next_poll: Option<u64>,
-    drives: BTreeMap<Token, Drive>,
+    pub(crate) next_poll: Option<u64>,
+    pub(crate) drives: BTreeMap<Token, Drive>,
 }
 
 /// The clock of queue and store.
@@ -76,19 +76,19 @@ struct Accidents {
 }
 
 pub(crate) struct World {
-    rng: Rng,
+    pub(crate) rng: Rng,
     now: u64,
     /// The error of the database's clock.
     clock_error: i64,
     clock: Arc<AtomicU64>,
     events: BTreeMap<(u64, u64), Event>,
     serial: u64,
-    queue: MemoryQueue,
-    store: SimStore,
-    limits: Limits,
+    pub(crate) queue: MemoryQueue,
+    pub(crate) store: SimStore,
+    pub(crate) limits: Limits,
     paused: BTreeSet<QueueName>,
     starts: BTreeMap<QueueName, Time>,
-    workers: Vec<Process>,
+    pub(crate) workers: Vec<Process>,
     accidents: Accidents,
     cancelled: BTreeSet<RunId>,
     pub(crate) log: Option<Vec<String>>,
@@ -127,109 +127,7 @@ impl World {
         world
     }
 
-    fn make_queues(&mut self) {
-        let night = QueueName::new("night").expect("a name");
-        self.queue.add_queue(&night).expect("a queue is made");
-        for name in [QueueName::default_queue(), night] {
-            if self.rng.permille(400) {
-                let concurrency =
-                    self.rng.permille(700).then(|| u32::try_from(self.rng.range(1, 3)).expect("small"));
-                let spacing = self.rng.permille(300).then(|| Millis::new(self.rng.range(100, 3000)));
-                let limit = Limit { concurrency, spacing };
-                self.queue.set_limit(&LimitScope::Queue(name.clone()), limit).expect("a limit is set");
-                self.limits.queue.insert(name.clone(), limit);
-            }
-            if self.rng.permille(400) {
-                let limit = Limit { concurrency: Some(1), spacing: None };
-                self.queue.set_limit(&LimitScope::GroupsOf(name.clone()), limit).expect("a limit is set");
-                self.limits.groups.insert(name.clone(), limit);
-            }
-            if self.rng.permille(200) {
-                let at = self.rng.range(0, 60_000);
-                self.after(at, Event::PauseQueue(name.clone()));
-                self.after(at + 60_000, Event::ResumeQueue(name));
-            }
-        }
-    }
-
-    fn make_runs(&mut self) {
-        for number in 0..self.rng.range(3, 10) {
-            let run = RunId::new(&format!("run-{number}")).expect("a valid id");
-            let script = self.script();
-            self.store.runs.insert(run.clone(), SimRun::new(script));
-            let queue = if self.rng.permille(300) {
-                QueueName::new("night").expect("a name")
-            } else {
-                QueueName::default_queue()
-            };
-            let group = self
-                .rng
-                .permille(500)
-                .then(|| GroupName::new(&format!("g{}", self.rng.range(0, 1))).expect("a name"));
-            let not_before =
-                self.rng.permille(100).then(|| Time::from_millis(START + self.rng.range(0, 30_000)));
-            let priority = i32::try_from(self.rng.range(0, 3)).expect("small");
-            let new = NewJob { queue, group, priority, not_before, ..NewJob::of(run.clone()) };
-            self.queue.submit(&new).expect("a job is queued");
-            if self.rng.permille(80) {
-                let at = self.rng.range(0, 60_000);
-                self.after(at, Event::Cancel(run));
-            }
-        }
-    }
-
-    fn script(&mut self) -> Vec<Op> {
-        let mut script = Vec::new();
-        for _ in 0..self.rng.range(1, 5) {
-            script.push(match self.rng.range(0, 19) {
-                0..=4 => Op::Pure,
-                5..=11 => Op::Effect,
-                12..=13 => Op::Ask,
-                14..=15 => Op::Wait(self.rng.range(1, 60_000)),
-                16 => Op::Fails(u32::try_from(self.rng.range(1, 3)).expect("small")),
-                17 => Op::Spawn(u32::try_from(self.rng.range(1, 3)).expect("small")),
-                18 if self.rng.permille(500) => Op::Poison,
-                18 => Op::Fails(u32::MAX),
-                _ => Op::Effect,
-            });
-        }
-        script
-    }
-
-    fn make_workers(&mut self, harsh: u64) {
-        let count = usize::try_from(self.rng.range(1, 4)).expect("small");
-        for index in 0..count {
-            let offset = if self.rng.permille(500) { self.rng.range(0, 2 * 60 * 60 * 1000) } else { 0 };
-            self.workers.push(Process {
-                life: 0,
-                core: None,
-                offset,
-                paused_until: 0,
-                outstanding: None,
-                next_poll: None,
-                drives: BTreeMap::new(),
-            });
-            self.after(0, Event::Start(index));
-            for _ in 0..harsh * self.rng.range(0, 6) {
-                let at = self.rng.range(0, ACCIDENTS_END);
-                let event = match self.rng.range(0, 2) {
-                    0 => Event::Kill(index),
-                    1 => Event::Pause(index, self.rng.range(100, 60_000)),
-                    _ => Event::Terminate(index),
-                };
-                self.after(at, event);
-            }
-        }
-        if self.rng.permille(80) {
-            let (at, hour) = (self.rng.range(0, ACCIDENTS_END), 60 * 60 * 1000);
-            let step = i64::try_from(self.rng.range(0, 2 * hour)).expect("small")
-                - i64::try_from(hour).expect("small");
-            self.after(at, Event::StepClock(step));
-        }
-        self.after(ACCIDENTS_END, Event::Repair);
-    }
-
-    fn after(&mut self, delay: u64, event: Event) {
+    pub(crate) fn after(&mut self, delay: u64, event: Event) {
         self.at(self.now + delay, event);
     }
 
