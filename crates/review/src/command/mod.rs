@@ -10,8 +10,10 @@ mod ended;
 mod files;
 mod git;
 mod given;
+mod names;
 mod program;
 mod services;
+mod values;
 mod voice;
 mod walk;
 mod windows;
@@ -22,7 +24,8 @@ use crate::vocabulary::{ActionType, ActivityType};
 
 pub use ended::{Signs, without_commits};
 pub use given::{Callee, folder_given, lines_given, push_given};
-pub use walk::parts;
+pub use names::ShellNames;
+pub use walk::{parts, parts_after};
 
 /// Members of a result that hold the exit code of a command.
 pub const EXIT_CODES: &[&str] =
@@ -73,6 +76,11 @@ impl Deed {
     /// Returns whether it writes a file.
     pub fn writes_file(self) -> bool {
         matches!(self, Self::Edit | Self::Create | Self::Rename)
+    }
+
+    /// Returns whether it changes something outside of the files: history, other machines, what users get.
+    pub fn is_consequential(self) -> bool {
+        matches!(self, Self::Commit | Self::Push | Self::Deploy | Self::Release)
     }
 
     /// Returns whether it changes a file: writes or deletes it.
@@ -283,5 +291,7 @@ impl Class {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_names;
 #[cfg(test)]
 mod tests_wrapped;
