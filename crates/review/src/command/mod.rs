@@ -107,7 +107,9 @@ impl Deed {
             Self::List => ActivityType::ExploreDirectory,
             Self::Deploy => ActivityType::Deploy,
             Self::Release => ActivityType::Release,
-            Self::Install | Self::Build | Self::Format | Self::Destroy | Self::Other | Self::Neutral => {
+            // It rewrites files that it does not name.
+            Self::Format => ActivityType::Change,
+            Self::Install | Self::Build | Self::Destroy | Self::Other | Self::Neutral => {
                 ActivityType::RunCommand
             }
         };

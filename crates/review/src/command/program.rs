@@ -564,6 +564,19 @@ fn recipes(name: &str, arguments: &[&str]) -> Deed {
     found.unwrap_or(if targets.is_empty() && is_make && name != "just" { Deed::Build } else { Deed::Other })
 }
 
+/// Returns whether a check of form also rewrites what it finds wrong.
+pub(super) fn also_fixes(words: &[Word]) -> bool {
+    let name = words.first().map(|program| name_of(&program.text)).unwrap_or_default();
+    let is_ruby = name == "rubocop" || words.iter().any(|word| word.text == "rubocop");
+    words.iter().skip(1).any(|word| match word.text.as_str() {
+        "--fix" | "--write" | "--apply" | "--autofix" | "--auto-correct" | "--autocorrect"
+        | "--autocorrect-all" => true,
+        "-a" | "-A" => is_ruby,
+        "-F" => name == "ktlint",
+        text => text.starts_with("--fix=") && text != "--fix=false",
+    })
+}
+
 /// Programs that check or rewrite the form of files.
 fn formatter(name: &str, command: &str, arguments: &[&str]) -> Deed {
     let has = |options: &[&str]| arguments.iter().any(|argument| options.contains(argument));

@@ -377,6 +377,13 @@ impl Walk {
         if reads_pipe && !more && matches!(class.deed, Deed::Read | Deed::Search | Deed::List) {
             class = Deed::Neutral.into();
         }
+        if class.deed == Deed::Format && self.signs.nothing_rewritten {
+            class = Deed::Other.into();
+        }
+        // A check that also fixes what it finds rewrites files.
+        if class.deed == Deed::Lint && program::also_fixes(&words) {
+            self.push(Deed::Format.into(), &words, None, ran, ended, &command.source);
+        }
         let shown: &[Word] = if more { all_but_unwritten(&words) } else { &words };
         self.push(class, shown, None, ran, ended, &command.source);
     }

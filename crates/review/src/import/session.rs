@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use hence_canon::Value;
 
-use crate::command::{Callee, folder_given, lines_given};
+use crate::command::{Callee, ShellNames, folder_given, lines_given};
 use crate::secret::{self, Redactions};
 use crate::vocabulary::{ActionType, ActivityType};
 
@@ -136,6 +136,16 @@ pub(super) struct PartText {
 pub(super) struct Decision {
     pub(super) question: String,
     pub(super) options: Vec<String>,
+    pub(super) answered_by: AnsweredBy,
+}
+
+/// The part of a result that answers a question.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum AnsweredBy {
+    /// The words of the result.
+    Words,
+    /// Whether the call was let through: the first option is a yes, the second a no.
+    Permission,
 }
 
 impl ActionEvent {
@@ -209,6 +219,7 @@ impl ActionEvent {
                     | ActivityType::GitPush
                     | ActivityType::Deploy
                     | ActivityType::Release
+                    | ActivityType::Change
             )
         );
         acts || self.edits() || self.tags.contains(&"destructive")
@@ -490,11 +501,14 @@ impl Session {
             }
         }
         let folder = self.working_directory.clone();
+        // Each agent has a shell of its own.
+        let mut names: BTreeMap<Option<String>, ShellNames> = BTreeMap::new();
         let events = std::mem::take(&mut self.events);
         for event in events {
             match event {
                 Event::Action(action) => {
-                    for mut action in expand::actions(*action, folder.as_deref()) {
+                    let names = names.entry(action.agent.clone()).or_default();
+                    for mut action in expand::actions(*action, folder.as_deref(), names) {
                         action.redact(&mut self.redactions);
                         self.events.push(Event::Action(Box::new(action)));
                     }
