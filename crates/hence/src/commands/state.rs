@@ -11,6 +11,7 @@ use hence_engine::{Blobs, Engine, RunKind};
 use super::show::find_record;
 use crate::address::{self, Address};
 use crate::args::StateArgs;
+use crate::chain;
 use crate::interactive::stored_run;
 use crate::kind::with_blobs;
 use crate::measured::RunTimes;
@@ -44,7 +45,8 @@ pub(super) fn run(context: &Context, args: &StateArgs) -> Result<Exit, CliError>
         let times = RunTimes::of(&journal);
         times.say(context, &journal.name);
         let state = cognition::state_at(&journal, at, &times)?;
-        return print_part(context, &journal, &checkpoint::save(&state), &pointer);
+        let exit = print_part(context, &journal, &checkpoint::save(&state), &pointer)?;
+        return Ok(exit.max(chain::report_break(context, &journal)));
     }
     let problem = journal.required_problem()?;
     let at = args.at.as_deref().map(|name| find_record(&journal, name)).transpose()?;
@@ -56,7 +58,8 @@ pub(super) fn run(context: &Context, args: &StateArgs) -> Result<Exit, CliError>
         value = with_blobs(&journal, |blobs| give_back(&value, blobs))
             .map_err(|error| error.with_hint(hint::raw_state(&journal.name)))?;
     }
-    print_part(context, &journal, &value, &pointer)
+    let exit = print_part(context, &journal, &value, &pointer)?;
+    Ok(exit.max(chain::report_break(context, &journal)))
 }
 
 /// Prints a part of the present state that is not one of its outputs, of a run of variables or of a long one. Its outputs,
