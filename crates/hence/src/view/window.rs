@@ -4,7 +4,7 @@ use hence_engine::RunKind;
 use hence_journal::{Head, RecordCount};
 use hence_server::Window;
 use hence_state::Profile;
-use hence_store::{StoreHandle, RunId};
+use hence_store::{RunId, StoreHandle};
 
 use super::opened::Opened;
 use super::records::{ReadLine, read_lines, times_of_lines};
@@ -27,7 +27,12 @@ pub(crate) struct RunWindow {
 impl RunWindow {
     /// Reads records of a run from one on, at most so many. Returns nothing for a run that is so short that it is read as a
     /// whole.
-    pub(crate) fn read(store: StoreHandle, id: RunId, from: u64, limit: u64) -> Result<Option<Self>, CliError> {
+    pub(crate) fn read(
+        store: StoreHandle,
+        id: RunId,
+        from: u64,
+        limit: u64,
+    ) -> Result<Option<Self>, CliError> {
         let run = Opened::alone(store, id)?;
         if !is_long(&run.summary) {
             return Ok(None);
