@@ -1,5 +1,6 @@
 //! `hence state`: the state after any record, as the fold of the journal.
 
+mod artifact;
 mod cognition;
 
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use crate::kind::with_blobs;
 use crate::measured::RunTimes;
 use crate::prelude::*;
 use crate::run_view::is_long;
+use crate::sink::StoreBlobs;
 use crate::standing_view::StandingView;
 use crate::target::{self, Journal};
 
@@ -37,6 +39,9 @@ pub(super) fn run(context: &Context, args: &StateArgs) -> Result<Exit, CliError>
     let at = address.at_or(args.at.as_deref())?.map(str::to_owned);
     let args = &StateArgs { run: address.run.as_str().into(), at, ..args.clone() };
     if let Some(exit) = part_outside_artifacts(context, args, &pointer)? {
+        return Ok(exit);
+    }
+    if let Some(exit) = one_artifact(context, args, &pointer)? {
         return Ok(exit);
     }
     let journal = Journal::of_run(context, &args.run)?;
@@ -87,6 +92,30 @@ fn part_outside_artifacts(
     let (run, _) = stored_run::load(&store, &id, journal.required_problem()?)?;
     let state = run.state().canonical();
     print_part(context, &journal, state.value(), pointer).map(Some)
+}
+
+/// Prints one artifact of the present state of a long run, without the others.
+fn one_artifact(
+    context: &Context,
+    args: &StateArgs,
+    pointer: &JsonPointer,
+) -> Result<Option<Exit>, CliError> {
+    if args.cognition || args.at.is_some() {
+        return Ok(None);
+    }
+    let store = context.store()?;
+    let Some(artifact::Found { state, journal, broken }) = artifact::find(&store, &args.run, pointer)? else {
+        return Ok(None);
+    };
+    let value = match args.raw {
+        true => state,
+        false => give_back(&state, &StoreBlobs(&store))
+            .map_err(|error| error.with_hint(hint::raw_state(&journal.name)))?,
+    };
+    let exit = print_part(context, &journal, &value, pointer)?;
+    let found = broken.map(|(index, reason)| format!("its chain is broken at record {index}: {reason}"));
+    let broken = found.map_or(Exit::Yes, |found| chain::report_broken(context, &journal.name, &found));
+    Ok(Some(exit.max(broken)))
 }
 
 fn print_part(

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::shell::{Command, ForLoop, Item, Script, Stage, Word};
+use crate::shell::{Command, ForLoop, Item, Redirect, Script, Stage, Word};
 
 use super::Ran;
 use super::aliases::{Alias, Aliases, setting};
 use super::program::name_of;
+use super::scripts::{Scripts, hidden_lines};
 use super::values::{Certainty, Choice, Variables};
 
 /// The functions, and the settings of git, that are remembered.
@@ -25,9 +26,59 @@ pub struct ShellNames {
     functions: BTreeMap<Arc<str>, Vec<Item>>,
     /// Settings of git that decide about pushes, by their names.
     settings: BTreeMap<String, String>,
+    /// The files that were written.
+    scripts: Scripts,
 }
 
+/// Programs whose name may be written as a pattern that only they match.
+const PATTERNS: &[&str] = &["git", "rm", "bash", "sh"];
+
 impl ShellNames {
+    /// Notes that a file was written whole, which a later command may run.
+    pub fn note_script(&mut self, path: &str, text: &str) {
+        self.scripts.write(path, text);
+    }
+
+    pub(super) fn note_file(&mut self, path: &str, text: &str, appends: bool) {
+        match appends {
+            true => self.scripts.append(path, &format!("{text}\n")),
+            false => self.scripts.write(path, &format!("{text}\n")),
+        }
+    }
+
+    /// Returns the command lines that a command hides in a script or in code.
+    pub(super) fn hidden_lines(
+        &self,
+        command: &Command,
+        words: &[Word],
+        input: Option<&str>,
+        place: impl Fn(&str) -> Option<String>,
+    ) -> Vec<String> {
+        hidden_lines(&self.scripts, command, words, input, place)
+    }
+
+    /// Returns what the commands print that a shell reads as a file: `<(…)`.
+    pub(super) fn substituted(&self, redirects: &[Redirect]) -> Option<String> {
+        redirects.iter().find_map(|redirect| {
+            let tokens = redirect.target.inner.first()?;
+            self.variables.output_of(tokens, 0)
+        })
+    }
+
+    /// Returns a command whose program is written as a file pattern with the program that the pattern means.
+    pub(super) fn with_program(&self, words: &[Word], ran: Ran) -> (Vec<Word>, Ran) {
+        let Some((first, rest)) = words.split_first().filter(|(first, _)| first.has_pattern) else {
+            return (words.to_vec(), ran);
+        };
+        let pattern: Vec<char> = name_of(&first.text).chars().collect();
+        let Some(name) = PATTERNS.iter().find(|name| matches(&pattern, &name.chars().collect::<Vec<_>>()))
+        else {
+            return (words.to_vec(), ran);
+        };
+        let program = Word { text: (*name).to_owned(), ..Word::default() };
+        ([program].into_iter().chain(rest.iter().cloned()).collect(), ran.max(Ran::Maybe))
+    }
+
     /// Forgets what only the shell knows that a line ran in.
     pub fn end_shell(&mut self) {
         self.variables = Variables::default();
@@ -164,4 +215,17 @@ fn given_by_environment(command: &Command) -> Vec<(String, String)> {
         Some((given(format!("GIT_CONFIG_KEY_{index}"))?, given(format!("GIT_CONFIG_VALUE_{index}"))?))
     };
     (0..).map_while(setting).take(SETTINGS_MAX).collect()
+}
+
+/// Returns whether a name matches a file pattern, of which `?` and `*` are known.
+fn matches(pattern: &[char], name: &[char]) -> bool {
+    match (pattern.split_first(), name.split_first()) {
+        (None, None) => true,
+        (Some(('*', rest)), _) => {
+            matches(rest, name) || name.split_first().is_some_and(|(_, after)| matches(pattern, after))
+        }
+        (Some(('?', rest)), Some((_, after))) => matches(rest, after),
+        (Some((letter, rest)), Some((found, after))) => letter == found && matches(rest, after),
+        _ => false,
+    }
 }

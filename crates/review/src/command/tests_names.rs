@@ -98,3 +98,28 @@ fn a_deed_after_any_number_of_commands_is_seen_and_expansions_end() {
     let deep = format!("{}echo push{}", "$(echo ".repeat(200), ")".repeat(200));
     parts(&format!("git {deep}"), "", LineEnd::Well, Signs::default());
 }
+
+#[test]
+fn deeds_inside_of_scripts_and_code_are_seen() {
+    check(&[
+        ("cat > p.sh <<'EOF'\ngit push -f\nEOF\nbash p.sh", "Create(p.sh) Push!~"),
+        ("echo 'git push -f' > p.sh && chmod +x p.sh && ./p.sh", "Create(p.sh) Push!~"),
+        ("echo 'git push -f' > /tmp/p.sh; source /tmp/p.sh", "Push!~"),
+        ("cat > t.sh <<'EOF'\npytest -q\nEOF\nbash t.sh", "Create(t.sh)"),
+        ("python -c \"import subprocess; subprocess.run(['git', 'push', '-f'])\"", "Push!~"),
+        ("python3 - <<'EOF'\nimport os\nos.system('git push --force')\nEOF", "Push!~"),
+        ("node -e \"require('child_process').execSync('git push -f')\"", "Push!~"),
+        ("python -c \"print('git push -f')\"", "-"),
+        ("trap 'git push -f' EXIT", "Push!~"),
+        ("echo 'git push -f' | at now", "Push!~"),
+        ("coproc git push -f", "Push!~"),
+        ("env -S 'git push -f'", "Push!~"),
+        (". /dev/stdin <<< 'git push -f'", "Push!~"),
+        ("bash <(echo git push -f)", "Push!~"),
+        ("/usr/bin/g?t push -f", "Push!~"),
+        ("X=F; F=--force; git push ${!X}", "Push!~"),
+        ("gh repo sync o/r --force", "Push!~"),
+        ("gh api -X PATCH repos/o/r/git/refs/heads/main -F force=true", "Push!~"),
+        ("gh api repos/o/r/git/refs/heads/main", "-"),
+    ]);
+}

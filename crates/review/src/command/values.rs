@@ -232,7 +232,7 @@ impl Variables {
         depth: usize,
     ) -> Option<(Vec<String>, Certainty)> {
         match source {
-            ExpansionSource::Variable { name, otherwise } => match (self.known.get(name), otherwise) {
+            ExpansionSource::Variable { name, otherwise } => match (self.variable(name), otherwise) {
                 (Some(variable), _) => Some((variable.values.clone(), variable.certainty)),
                 (None, Some(otherwise)) => {
                     let plain = otherwise.trim_matches(['"', '\'']);
@@ -249,8 +249,16 @@ impl Variables {
         }
     }
 
+    /// Returns a variable; `!X` is the one that the value of `X` names.
+    fn variable(&self, name: &str) -> Option<&Variable> {
+        match name.strip_prefix('!').filter(|inner| !inner.is_empty()) {
+            Some(inner) => self.known.get(self.known.get(inner)?.values.first()?),
+            None => self.known.get(name),
+        }
+    }
+
     /// Returns what the commands of a substitution print, if they only print what they are given.
-    fn output_of(&self, tokens: &[Token], depth: usize) -> Option<String> {
+    pub(super) fn output_of(&self, tokens: &[Token], depth: usize) -> Option<String> {
         if depth > DEPTH_MAX {
             return None;
         }

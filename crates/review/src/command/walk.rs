@@ -7,10 +7,14 @@ use crate::shell::{Command, Guard, Item, Join, Redirect, RedirectKind, Script, S
 
 use super::files::{FolderPath, written};
 use super::names::ShellNames;
+use super::piped::{
+    Input, all_but_unwritten, here_document, is_bare_shell, is_condition, piped_script, printed,
+    with_operands,
+};
 use super::values::Certainty;
 use super::voice::{Reads, Voice, defined_names, voice, writes_output_to_file};
 use super::wrapper::{Unwrapped, unwrap};
-use super::{Class, Deed, Ended, LineEnd, NamedFile, Part, Ran, Signs, program};
+use super::{Class, Deed, Ended, LineEnd, NamedFile, Part, Ran, Signs, formatters, program};
 
 /// The scripts inside of scripts that are read.
 const DEPTH_MAX: usize = 8;
@@ -18,8 +22,6 @@ const DEPTH_MAX: usize = 8;
 const PARTS_MAX: usize = 200;
 /// The parts of one line, whatever they do.
 const ACTING_PARTS_MAX: usize = 10_000;
-/// The operands that a program is given through its input.
-const OPERANDS_MAX: usize = 1000;
 /// The commands of one line that are read, each time that a loop or a function runs them counted.
 const COMMANDS_MAX: usize = 20_000;
 
@@ -332,7 +334,8 @@ impl Walk {
         ran: Ran,
         ended: Ended,
     ) {
-        let (words, more) = match unwrap(all) {
+        let (all, ran) = self.names.with_program(all, ran);
+        let (words, more) = match unwrap(&all) {
             Unwrapped::Program(words) => (words, false),
             Unwrapped::MoreOperands(words) => (words, true),
             Unwrapped::Script(script) => {
@@ -358,10 +361,14 @@ impl Walk {
             return;
         }
         // A shell without a script runs the lines it is given.
-        if let (true, Some(body)) = (is_bare_shell(words), here_document(&command.redirects)) {
-            return self.script(&Script::read(body), body, LineEnd::Hidden, ran);
+        if is_bare_shell(words) {
+            let body = here_document(&command.redirects).map(str::to_owned);
+            if let Some(body) = body.or_else(|| self.names.substituted(&command.redirects)) {
+                return self.script(&Script::read(&body), &body, LineEnd::Hidden, ran);
+            }
         }
         let words = if more { with_operands(words, input) } else { words.to_vec() };
+        self.hidden(command, &words, input, ran);
         let mut class = program::classify(&self.names.with_settings(&words, command), &self.folder);
         // A function or an alias has the name of a program, and may do anything.
         let is_defined = words.first().is_some_and(|program| self.defined.contains(&program.text));
@@ -381,11 +388,26 @@ impl Walk {
             class = Deed::Other.into();
         }
         // A check that also fixes what it finds rewrites files.
-        if class.deed == Deed::Lint && program::also_fixes(&words) {
+        if class.deed == Deed::Lint && formatters::also_fixes(&words) {
             self.push(Deed::Format.into(), &words, None, ran, ended, &command.source);
         }
         let shown: &[Word] = if more { all_but_unwritten(&words) } else { &words };
         self.push(class, shown, None, ran, ended, &command.source);
+    }
+
+    /// Adds the deeds that a command hides in a script or in code. What else it does there is left to its name.
+    fn hidden(&mut self, command: &Command, words: &[Word], input: &Input, ran: Ran) {
+        let folder = self.folder.clone();
+        let place = |path: &str| folder.join(path);
+        let lines = self.names.hidden_lines(command, words, input.text(), place);
+        let (first, voices) = (self.parts.len(), self.voices.len());
+        for line in lines {
+            self.child(&Script::read(&line), &line, &[], ran.max(Ran::Maybe), Ended::Unknown);
+        }
+        self.voices.truncate(voices);
+        let new = self.parts.split_off(first.min(self.parts.len()));
+        let acts = |part: &Part| part.is_destructive || part.deed.is_consequential();
+        self.parts.extend(new.into_iter().filter(acts));
     }
 
     /// Walks a script that a shell of its own runs, with the variables that are set for it.
@@ -461,13 +483,16 @@ impl Walk {
             let path = (!target.expands && !target.needs_shell && !target.text.is_empty())
                 .then(|| self.folder.join(&target.text))
                 .flatten();
+            let content = here_document(redirects).map(str::to_owned).or_else(|| printed(words?));
+            if let (Some(path), Some(content)) = (&path, &content) {
+                self.names.note_file(path, content, redirect.kind == RedirectKind::Append);
+            }
             let class = written(deed, path.into_iter().map(NamedFile::at).collect());
             if class.deed == Deed::Neutral {
                 continue;
             }
             // The file is opened, and so changed, even when the program then fails.
             let ended = if ended == Ended::Badly { Ended::Unknown } else { ended };
-            let content = here_document(redirects).map(str::to_owned).or_else(|| printed(words?));
             self.push(class, &[], content, ran, ended, source);
         }
     }
@@ -513,45 +538,12 @@ impl Walk {
     }
 }
 
-/// The input of a command of a pipeline.
-enum Input {
-    /// It is the first.
-    Unpiped,
-    /// The commands before it print this.
-    Known(String),
-    Unknown,
-}
-
 /// Returns the end of a script, given that of the command that runs it.
 fn line_end(ended: Ended) -> LineEnd {
     match ended {
         Ended::Well => LineEnd::Well,
         Ended::Badly => LineEnd::Badly,
         Ended::Unknown | Ended::NotDone => LineEnd::Hidden,
-    }
-}
-
-/// Adds the operands that a program gets from its input: as it is printed, or some that nobody wrote down, which are files as
-/// a rule.
-fn with_operands(words: &[Word], input: &Input) -> Vec<Word> {
-    let operands = match input {
-        Input::Known(text) => text
-            .split_whitespace()
-            .take(OPERANDS_MAX)
-            .map(|text| Word { text: text.to_owned(), ..Word::default() })
-            .collect(),
-        Input::Unpiped | Input::Unknown => {
-            vec![Word { text: "{}".to_owned(), expands: true, ..Word::default() }]
-        }
-    };
-    words.iter().cloned().chain(operands).collect()
-}
-
-/// Returns the words without the operand that stands for those nobody wrote down.
-fn all_but_unwritten(words: &[Word]) -> &[Word] {
-    match words.split_last() {
-        Some((last, before)) if last.expands && last.text == "{}" => before,
-        _ => words,
     }
 }
 
@@ -567,45 +559,4 @@ fn lists(items: &[Item]) -> Vec<&[Item]> {
     }
     found.extend(items.get(start..).filter(|list| !list.is_empty()));
     found
-}
-
-/// Returns whether a pipeline only asks whether something is so.
-fn is_condition(item: &Item) -> bool {
-    let asks = |stage: &Stage| match stage {
-        Stage::Command(command) => command
-            .words
-            .first()
-            .is_some_and(|word| matches!(word.text.as_str(), "[" | "[[" | "test" | "false")),
-        Stage::Group(..) => false,
-    };
-    item.stages.last().is_some_and(asks)
-}
-
-/// Returns whether a command is a shell that is given no script, and so runs what it reads.
-fn is_bare_shell(words: &[Word]) -> bool {
-    let Some((program, arguments)) = words.split_first() else { return false };
-    let is_shell = matches!(program::name_of(&program.text).as_str(), "bash" | "sh" | "zsh" | "dash" | "ksh");
-    is_shell && arguments.iter().all(|word| word.text.starts_with('-') && !word.text.contains('c'))
-}
-
-/// Returns the text that the stage before a stage prints into it, if the line holds it.
-fn piped_script(item: &Item, index: usize) -> Option<String> {
-    match item.stages.get(index.checked_sub(1)?)? {
-        Stage::Command(before) => {
-            let body = here_document(&before.redirects).map(str::to_owned);
-            body.or_else(|| printed(&before.words))
-        }
-        Stage::Group(..) => None,
-    }
-}
-
-fn here_document(redirects: &[Redirect]) -> Option<&str> {
-    redirects.iter().find_map(|redirect| redirect.body.as_deref())
-}
-
-/// Returns what `echo` or `printf` writes.
-fn printed(words: &[Word]) -> Option<String> {
-    let (program, arguments) = words.split_first()?;
-    let prints = matches!(program.text.as_str(), "echo" | "printf");
-    prints.then(|| arguments.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" "))
 }

@@ -42,6 +42,10 @@ pub(super) fn unwrap(mut words: &[Word]) -> Unwrapped<'_> {
             "eval" | "iex" | "Invoke-Expression" if !rest.is_empty() => {
                 return Unwrapped::Script(joined(rest));
             }
+            "env" if after_option(rest, &["-S", "--split-string"]).is_some() => {
+                let script = after_option(rest, &["-S", "--split-string"]).map(|word| word.text.clone());
+                return Unwrapped::Script(script.unwrap_or_default());
+            }
             "su" | "runuser" | "script" | "nix-shell" => match script_option(rest) {
                 Some(script) => return Unwrapped::Script(script.text.clone()),
                 None => None,
@@ -82,8 +86,10 @@ fn plain_wrapper<'a>(name: &str, rest: &'a [Word]) -> Option<&'a [Word]> {
         "sudo" | "doas" => operands(rest, &["-u", "-g", "-h", "-p", "-C", "-T", "-U", "--user", "--group"]),
         "env" => without_assignments(operands(rest, &["-u", "-C", "-S", "--unset", "--chdir"])),
         "time" | "nohup" | "command" | "exec" | "builtin" | "setsid" | "unbuffer" | "caffeinate"
-        | "noglob" | "then" | "do" | "busybox" | "toybox" | "torsocks" | "proxychains" | "proxychains4"
-        | "catchsegv" | "dbus-run-session" | "firejail" => operands(rest, &["-f", "-o", "-a"]),
+        | "noglob" | "coproc" | "then" | "do" | "busybox" | "toybox" | "torsocks" | "proxychains"
+        | "proxychains4" | "catchsegv" | "dbus-run-session" | "firejail" => {
+            operands(rest, &["-f", "-o", "-a"])
+        }
         "strace" | "ltrace" | "valgrind" => operands(rest, &["-o", "-e", "-p", "-s"]),
         "perf" if matches!(first, "stat" | "record") => operands(rest.get(1..)?, &["-e", "-o", "-r"]),
         "taskset" | "chroot" | "gosu" | "su-exec" | "cgexec" => {

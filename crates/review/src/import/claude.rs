@@ -226,6 +226,7 @@ fn tool(name: &str, input: &Value) -> ActionEvent {
     event.description = word("description").map(str::to_owned);
     event.query = input.first_text(&["pattern", "query", "url", "path", "prompt"]).map(str::to_owned);
     event.contains_secret = written(name, input);
+    event.written = input.text("content").filter(|_| name == "Write").map(str::to_owned);
     event
 }
 

@@ -22,6 +22,10 @@ pub(super) fn actions(
 ) -> Vec<ActionEvent> {
     let Some(command) = event.command.clone().filter(|_| event.decision.is_none()) else {
         event.status = event.outcome.as_ref().map(super::outcome::ToolOutcome::status);
+        if let (Some(file), Some(text)) = (&event.file, event.written.take()) {
+            names.note_script(file, &text);
+            names.note_script(&folder(Some(file), project), &text);
+        }
         return vec![event];
     };
     let stopped = event.outcome.as_ref().and_then(|outcome| outcome.stopped);

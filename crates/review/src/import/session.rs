@@ -113,6 +113,8 @@ pub(super) struct ActionEvent {
     pub(super) part: Option<PartText>,
     /// The facts about it that the log does not show.
     pub(super) note: Option<String>,
+    /// The whole text of the file it wrote, if that is short: a later command may run it.
+    pub(super) written: Option<String>,
     /// Whether the text it wrote holds a secret; `None` when the log does not have the text.
     pub(super) contains_secret: Option<bool>,
     pub(super) usage: Option<Usage>,
@@ -175,6 +177,7 @@ impl ActionEvent {
             repeatable: Repeatable::Unknown,
             part: None,
             note: None,
+            written: None,
             contains_secret: None,
             usage: None,
             model: None,

@@ -541,7 +541,10 @@ impl Lexer<'_> {
 
 /// Returns the source of `${…}`, given the text in its braces.
 fn in_braces(text: &str) -> ExpansionSource {
-    let end = text.find(|letter| !is_of_name(letter)).unwrap_or(text.len());
+    // `${!x}` is the variable that the value of x names.
+    let sign = text.strip_prefix('!').map_or(0, |_| 1);
+    let end = text.get(sign..).and_then(|name| name.find(|letter| !is_of_name(letter)));
+    let end = end.map_or(text.len(), |end| end + sign);
     let (name, rest) = text.split_at(end);
     let is_special = name.is_empty() && matches!(text, "@" | "*");
     let name = if is_special { text } else { name };
