@@ -1,7 +1,7 @@
 //! Exit codes.
 
 /// The exit code of a command.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub(crate) enum Exit {
     /// Yes: it worked, it holds, it is equal.
     Yes = 0,

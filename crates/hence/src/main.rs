@@ -8,6 +8,7 @@ mod address;
 mod args;
 mod bound;
 mod bundle;
+mod chain;
 mod clock;
 mod code;
 mod commands;

@@ -7,9 +7,10 @@ use hence_canon::{Object, Value};
 use hence_engine::{Engine, RunKind};
 use hence_journal::{Chained, Control, LoopAction, Record};
 use hence_state::{Profile, StepStatus};
-use hence_store::{Condition, RunSummary, RunView, StoreHandle, VIEW_RECORDS_MIN};
+use hence_store::{Condition, Lease, RunSummary, RunView, StoreHandle, VIEW_RECORDS_MIN};
 
 use crate::bundle::referenced_blobs;
+use crate::chain::first_break;
 use crate::journal_end::last_change;
 use crate::measured;
 use crate::sink::StoreBlobs;
@@ -26,7 +27,7 @@ pub(crate) const UNFINISHED: &str = "unfinished";
 const STATUSES: [&str; 7] = ["blocked", "completed", "damaged", "failed", "interactive", PARTIAL, UNFINISHED];
 
 /// The version of the cached form. Another one is computed again.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 
 /// The text of a journal with a large value.
 const BLOB_MARK: &str = "\"$blob\"";
@@ -134,9 +135,18 @@ pub(crate) fn status_of(store: &StoreHandle, summary: &RunSummary) -> &'static s
     }
 }
 
-/// Returns the status of a run, from its records.
+/// Returns the status of a run, from its records. A run whose chain is broken is damaged, whatever its last record says.
+///
+/// A run that is driven from outside grows by a record with each command, and one that a process writes while it is looked at:
+/// their chains are checked by the commands that read them.
 pub(crate) fn status_computed(store: &StoreHandle, summary: &RunSummary) -> &'static str {
-    status_with(store, summary, decoded_header(summary).map(|(_, profile)| profile))
+    let status = status_with(store, summary, decoded_header(summary).map(|(_, profile)| profile));
+    let is_written = || !matches!(store.lease(&summary.run), Ok(Lease::Free));
+    if status == "damaged" || status == "interactive" || status == UNFINISHED && is_written() {
+        return status;
+    }
+    let is_broken = store.journal_bytes(&summary.run).is_ok_and(|journal| first_break(&journal).is_some());
+    if is_broken { "damaged" } else { status }
 }
 
 /// Returns whether a run is so long that what depends on all its records is cached.

@@ -9,6 +9,7 @@ use hence_cognition::state::StepStatus;
 use hence_engine::{Engine, RunKind};
 use hence_store::{RunId, RunSummary, RunView, StoreHandle};
 
+use crate::chain::first_break;
 use crate::kind::{self, Purpose};
 use crate::measured::{RunTimes, WaitTimesRow};
 use crate::run_view::{UNFINISHED, has_every_value, is_long, status_computed};
@@ -19,7 +20,7 @@ use crate::target::{self, Journal};
 use crate::time_log::{TIMES, TIMES_ELSEWHERE};
 
 /// The version of the cached form. Another one is computed again.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// The finding about a cached view that the journal contradicts.
 pub(crate) const WRONG_VIEW: &str =
@@ -133,6 +134,11 @@ impl StandingView {
             false => Vec::new(),
         };
         let failed = outcomes.iter().find(|outcome| outcome.status == StepStatus::Failed);
+        if status == "damaged"
+            && let Some(damage) = first_break(&journal.bytes)
+        {
+            return Self { status, damage: Some(damage), since, ..Self::default() };
+        }
         let (due, damage) = match status == UNFINISHED && journal.has_problem() {
             true => match kind::open(journal, &[], Purpose::Read).and_then(|run| run.due_step(journal)) {
                 Ok(due) => (due, None),

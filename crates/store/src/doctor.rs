@@ -88,6 +88,13 @@ pub enum Finding {
         /// The file or folder.
         path: PathBuf,
     },
+    /// A note next to a journal that is none. Nothing depends on it, and whatever it should have allowed is not allowed.
+    WrongNote {
+        /// The file.
+        path: PathBuf,
+        /// The defect of the note.
+        reason: String,
+    },
     /// A blob's bytes do not have the digest in its name. Storing the value again repairs it.
     CorruptBlob {
         /// Its name.
@@ -128,6 +135,7 @@ impl Finding {
         match self {
             Self::RunInUse { .. }
             | Self::Stray { .. }
+            | Self::WrongNote { .. }
             | Self::UnreferencedBlob { .. }
             | Self::StaleIndex { .. } => Gravity::Harmless,
             Self::UnfinishedAppend { .. } | Self::OrphanTemporary { .. } | Self::ForgedIndex => {
@@ -171,7 +179,9 @@ impl fmt::Display for Finding {
             Self::RunInUse { run, holder } => {
                 write!(out, "run {run}: being written by {holder}, its end was not judged")
             }
-            Self::Unreadable { path, reason } => write!(out, "{}: {reason}", path.display()),
+            Self::Unreadable { path, reason } | Self::WrongNote { path, reason } => {
+                write!(out, "{}: {reason}", path.display())
+            }
             Self::OrphanTemporary { path } => {
                 write!(out, "{}: left behind by an interrupted writer", path.display())
             }

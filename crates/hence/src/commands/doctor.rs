@@ -5,6 +5,7 @@ use hence_store::{Condition, Finding, Gravity, RunId, RunSummary, StoreHandle};
 
 use crate::args::DoctorArgs;
 use crate::commands::review::{REVIEWS, broken_reviews};
+use crate::commands::vars::wrong_line;
 use crate::commands::verify::{Extent, judge};
 use crate::interactive::{SCOPES, stored_run};
 use crate::measured::RunTimes;
@@ -116,6 +117,12 @@ fn examine(
             gravity = gravity.max(Gravity::Repairable);
             let message = format!("run {run}: a call log is left over; its records cover every call in it");
             report.findings.push(placed(message));
+        }
+    }
+    for RunSummary { run, .. } in &runs {
+        if let Some(wrong) = wrong_line(store, run) {
+            gravity = Gravity::Damage;
+            report.findings.push(placed(format!("run {run}: {wrong}")));
         }
     }
     for finding in wrong_tombstones(store)? {

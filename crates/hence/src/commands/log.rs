@@ -3,17 +3,21 @@
 use std::time::Duration;
 
 use hence_engine::{Blobs, RunKind};
-use hence_journal::{Chained, Control, DecodeError, Lines, Record, RecordIndex};
+use hence_journal::{Chained, Control, DecodeError, Head, Lines, Record, RecordCount, RecordIndex};
+use hence_state::Profile;
 use hence_store::Lease;
 
 use super::show::find_record;
 use crate::address::Address;
 use crate::args::{LogArgs, WatchArgs, WhyArgs};
+use crate::chain;
 use crate::kind::with_blobs;
 use crate::measured::{MeasuredRow, NOT_MEASURED, RunTimes};
 use crate::prelude::*;
+use crate::sink::StoreBlobs;
 use crate::standing;
 use crate::target::{self, Journal};
+use crate::view::RunWindow;
 
 /// The records of a run.
 #[derive(Serialize, JsonSchema)]
@@ -24,10 +28,21 @@ pub(crate) struct LogReport {
     total: u64,
     /// The selected records.
     records: Vec<LogRow>,
+    /// The selected records that are not what their hashes, or the hashes before them, name.
+    broken: Vec<BrokenRow>,
     /// The times in records of variables are those that the caller stated.
     #[serde(skip)]
     #[schemars(skip)]
     kind: RunKind,
+}
+
+/// A record that is not what was recorded.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct BrokenRow {
+    /// Its index.
+    index: u64,
+    /// The reasons, in the words of `hence verify`.
+    reason: String,
 }
 
 /// One record.
@@ -59,7 +74,10 @@ impl Text for LogReport {
                 record.index.to_string(),
                 record.kind.to_owned(),
                 escape(&record.what),
-                record.status.unwrap_or("").to_owned(),
+                match self.broken.iter().any(|broken| broken.index == record.index) {
+                    true => "altered".to_owned(),
+                    false => record.status.unwrap_or("").to_owned(),
+                },
                 record.hash.as_deref().unwrap_or_default().chars().take(12).collect(),
                 match (&record.measured, &record.logical_at) {
                     (Some(measured), _) => measured.recorded_at().to_owned(),
@@ -85,6 +103,9 @@ impl Text for LogReport {
 
 pub(super) fn run(context: &Context, args: &LogArgs) -> Result<Exit, CliError> {
     let address = Address::find(context, &args.run)?;
+    if let Some(exit) = window_of_long_run(context, args, &address)? {
+        return Ok(exit);
+    }
     let journal = Journal::of_run(context, &address.run)?;
     let from = match &address.at {
         Some(at) => find_record(&journal, at)?.get(),
@@ -100,7 +121,54 @@ pub(super) fn run(context: &Context, args: &LogArgs) -> Result<Exit, CliError> {
     } else {
         context.print_paged(&report)?;
     }
-    Ok(Exit::Yes)
+    Ok(chain::report_break(context, &journal))
+}
+
+/// Lists some records of a long run, which is not read for it. Returns nothing if the whole run is to be read.
+fn window_of_long_run(
+    context: &Context,
+    args: &LogArgs,
+    address: &Address,
+) -> Result<Option<Exit>, CliError> {
+    let from = match &address.at {
+        Some(at) => at.parse::<u64>().ok(),
+        None => Some(args.from),
+    };
+    let Some(from) = from.filter(|_| args.limit > 0 && !args.follow) else { return Ok(None) };
+    let store = context.store()?;
+    let id = target::find_run(&store, &address.run)?;
+    let Some(window) = RunWindow::read(store, id, from, args.limit as u64)? else { return Ok(None) };
+    // A record that is asked for by its index, and is not there, is an error.
+    if address.at.is_some() && from >= window.total {
+        return Ok(None);
+    }
+    let (mut records, mut broken) = (Vec::new(), Vec::new());
+    for (line, reason) in window.records() {
+        let blobs = StoreBlobs(window.store());
+        // A line that cannot be read is described once more from its bytes.
+        let read = decoded(line.index, &line.bytes, &window.profile());
+        let row = LogRow::of(window.kind(), &blobs, line.index, read);
+        records.push(LogRow { measured: window.times.row(line.index), ..row });
+        broken.extend(reason.map(|reason| BrokenRow { index: line.index, reason }));
+    }
+    let (run, kind) = (window.name().to_owned(), window.kind());
+    let report = LogReport { run, total: window.total, records, broken, kind };
+    context.print_paged(&report)?;
+    let exit = match report.broken.first() {
+        Some(BrokenRow { index, reason }) => {
+            let found = format!("its chain is broken at record {index}: {reason}");
+            chain::report_broken(context, &report.run, &found)
+        }
+        None => Exit::Yes,
+    };
+    Ok(Some(exit))
+}
+
+fn decoded(index: u64, line: &[u8], profile: &Profile) -> Result<Chained, DecodeError> {
+    match index {
+        0 => Chained::decode_header(line).map(|(header, _)| header),
+        _ => Chained::decode(line, profile),
+    }
 }
 
 /// Lists records from one on, at most so many; 0 lists all.
@@ -110,19 +178,21 @@ fn listed(journal: &Journal, times: &RunTimes, from: u64, limit: usize) -> LogRe
     let total = lines.count().get();
     let limit = if limit == 0 { u64::MAX } else { limit as u64 };
     let until = from.saturating_add(limit).min(total);
+    let line_of = |index: u64| lines.get(RecordIndex::new(index)).unwrap_or_default();
+    let hash_of = |index: u64| decoded(index, line_of(index), &profile).ok().map(|chained| chained.hash);
+    let mut before = from.checked_sub(1).and_then(hash_of);
+    let (mut records, mut broken) = (Vec::new(), Vec::new());
     // Reading continues after an unreadable line: a damaged record hides only itself.
-    let rows = (from..until).map(|index| {
-        let line = lines.get(RecordIndex::new(index)).unwrap_or_default();
-        let read = if index == 0 {
-            Chained::decode_header(line).map(|(header, _)| header)
-        } else {
-            Chained::decode(line, &profile)
-        };
+    for index in from..until {
+        let read = decoded(index, line_of(index), &profile);
+        let head = before.map(|hash| Head { hash, records: RecordCount::new(index) });
+        let reason = chain::line_break(index, line_of(index), head, &profile).filter(|_| read.is_ok());
+        broken.extend(reason.map(|reason| BrokenRow { index, reason }));
+        before = read.as_ref().ok().map(|chained| chained.hash);
         let row = with_blobs(journal, |blobs| LogRow::of(journal.kind, blobs, index, read));
-        LogRow { measured: times.row(index), ..row }
-    });
-    let records = rows.collect();
-    LogReport { run: journal.name.clone(), total, records, kind: journal.kind }
+        records.push(LogRow { measured: times.row(index), ..row });
+    }
+    LogReport { run: journal.name.clone(), total, records, broken, kind: journal.kind }
 }
 
 /// The pause between two looks at a journal that is followed.

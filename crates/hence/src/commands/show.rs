@@ -9,13 +9,15 @@ use hence_store::StoreHandle;
 
 use crate::address::Address;
 use crate::args::ShowArgs;
+use crate::chain;
 use crate::exchanges::ExchangeRow;
 use crate::measured::{self, CallTimesRow, MeasuredRow, RunTimes, WaitTimesRow};
 use crate::prelude::*;
 use crate::sink::StoreBlobs;
 use crate::skills::DecisionRow;
 use crate::standing;
-use crate::target::Journal;
+use crate::target::{Journal, find_run};
+use crate::view::RunWindow;
 
 /// One record of a run.
 #[derive(Serialize, JsonSchema)]
@@ -178,20 +180,50 @@ impl Described {
 
 pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> {
     let address = Address::find(context, &args.run)?;
+    let at = address.required(&args.step)?;
+    if let Some(exit) = in_long_run(context, &address.run, &at)? {
+        return Ok(exit);
+    }
     let journal = Journal::of_run(context, &address.run)?;
-    let index = find_record(&journal, &address.required(&args.step)?)?;
+    let index = find_record(&journal, &at)?;
     let lines = Lines::of(&journal.bytes);
     let line = lines.get(index).unwrap_or_default();
     let described = Described::of_line(line, journal.kind, &journal.profile(), journal.store.as_ref());
+    let times = RunTimes::of(&journal);
+    times.say(context, &journal.name);
+    let exit = print(context, &journal.name, index.get(), described, &times)?;
+    Ok(exit.max(chain::report_break(context, &journal)))
+}
+
+/// Shows a record of a long run by its index, without reading the rest. Returns nothing if the whole run is to be read.
+fn in_long_run(context: &Context, run: &str, at: &str) -> Result<Option<Exit>, CliError> {
+    let Ok(index) = at.parse::<u64>() else { return Ok(None) };
+    let store = context.store()?;
+    let id = find_run(&store, run)?;
+    let Some(window) = RunWindow::read(store, id, index, 1)? else { return Ok(None) };
+    let Some((line, broken)) = window.records().next() else { return Ok(None) };
+    let described = Described::of_line(&line.bytes, window.kind(), &window.profile(), Some(window.store()));
+    let exit = print(context, window.name(), index, described, &window.times)?;
+    let found = broken.map(|reason| format!("its chain is broken at record {index}: {reason}"));
+    let broken = found.map_or(Exit::Yes, |found| chain::report_broken(context, window.name(), &found));
+    Ok(Some(exit.max(broken)))
+}
+
+/// Prints a record with its measured times.
+fn print(
+    context: &Context,
+    run: &str,
+    index: u64,
+    described: Result<Described, ParseError>,
+    times: &RunTimes,
+) -> Result<Exit, CliError> {
     let described = described.map_err(|error| {
-        CliError::of_run(Code::BadRecord, format_args!("{}: record {index}", journal.name), error)
-            .with_hint(hint::verify(&journal.name))
+        CliError::of_run(Code::BadRecord, format_args!("{run}: record {index}"), error)
+            .with_hint(hint::verify(run))
     })?;
     let Described { record, output, missing, uses, status, decisions, exchanges } = described;
     let lacks_exchange = exchanges.iter().any(ExchangeRow::is_missing);
-    let times = RunTimes::of(&journal);
-    times.say(context, &journal.name);
-    let (calls, waits) = times.parts(index.get());
+    let (calls, waits) = times.parts(index);
     let (input, reads, writes) = match uses {
         Some(uses) => (Some(Data(uses.input)), uses.reads, uses.writes),
         None => Default::default(),
@@ -200,14 +232,14 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> 
         input,
         reads,
         writes,
-        measured: times.row(index.get()),
+        measured: times.row(index),
         calls,
         waits,
         status,
         exchanges,
         decisions,
-        run: journal.name.clone(),
-        index: index.get(),
+        run: run.to_owned(),
+        index,
         record: Data(record),
         output: output.map(Data),
     })?;

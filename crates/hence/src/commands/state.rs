@@ -1,5 +1,6 @@
 //! `hence state`: the state after any record, as the fold of the journal.
 
+mod artifact;
 mod cognition;
 
 use std::sync::Arc;
@@ -11,11 +12,13 @@ use hence_engine::{Blobs, Engine, RunKind};
 use super::show::find_record;
 use crate::address::{self, Address};
 use crate::args::StateArgs;
+use crate::chain;
 use crate::interactive::stored_run;
 use crate::kind::with_blobs;
 use crate::measured::RunTimes;
 use crate::prelude::*;
 use crate::run_view::is_long;
+use crate::sink::StoreBlobs;
 use crate::standing_view::StandingView;
 use crate::target::{self, Journal};
 
@@ -38,13 +41,17 @@ pub(super) fn run(context: &Context, args: &StateArgs) -> Result<Exit, CliError>
     if let Some(exit) = part_outside_artifacts(context, args, &pointer)? {
         return Ok(exit);
     }
+    if let Some(exit) = one_artifact(context, args, &pointer)? {
+        return Ok(exit);
+    }
     let journal = Journal::of_run(context, &args.run)?;
     if args.cognition {
         let at = args.at.as_deref().map(|name| find_record(&journal, name)).transpose()?;
         let times = RunTimes::of(&journal);
         times.say(context, &journal.name);
         let state = cognition::state_at(&journal, at, &times)?;
-        return print_part(context, &journal, &checkpoint::save(&state), &pointer);
+        let exit = print_part(context, &journal, &checkpoint::save(&state), &pointer)?;
+        return Ok(exit.max(chain::report_break(context, &journal)));
     }
     let problem = journal.required_problem()?;
     let at = args.at.as_deref().map(|name| find_record(&journal, name)).transpose()?;
@@ -56,7 +63,8 @@ pub(super) fn run(context: &Context, args: &StateArgs) -> Result<Exit, CliError>
         value = with_blobs(&journal, |blobs| give_back(&value, blobs))
             .map_err(|error| error.with_hint(hint::raw_state(&journal.name)))?;
     }
-    print_part(context, &journal, &value, &pointer)
+    let exit = print_part(context, &journal, &value, &pointer)?;
+    Ok(exit.max(chain::report_break(context, &journal)))
 }
 
 /// Prints a part of the present state that is not one of its outputs, of a run of variables or of a long one. Its outputs,
@@ -84,6 +92,30 @@ fn part_outside_artifacts(
     let (run, _) = stored_run::load(&store, &id, journal.required_problem()?)?;
     let state = run.state().canonical();
     print_part(context, &journal, state.value(), pointer).map(Some)
+}
+
+/// Prints one artifact of the present state of a long run, without the others.
+fn one_artifact(
+    context: &Context,
+    args: &StateArgs,
+    pointer: &JsonPointer,
+) -> Result<Option<Exit>, CliError> {
+    if args.cognition || args.at.is_some() {
+        return Ok(None);
+    }
+    let store = context.store()?;
+    let Some(artifact::Found { state, journal, broken }) = artifact::find(&store, &args.run, pointer)? else {
+        return Ok(None);
+    };
+    let value = match args.raw {
+        true => state,
+        false => give_back(&state, &StoreBlobs(&store))
+            .map_err(|error| error.with_hint(hint::raw_state(&journal.name)))?,
+    };
+    let exit = print_part(context, &journal, &value, pointer)?;
+    let found = broken.map(|(index, reason)| format!("its chain is broken at record {index}: {reason}"));
+    let broken = found.map_or(Exit::Yes, |found| chain::report_broken(context, &journal.name, &found));
+    Ok(Some(exit.max(broken)))
 }
 
 fn print_part(

@@ -9,6 +9,7 @@ use hence_solve::Spec;
 use hence_store::Condition;
 
 use crate::args::StatsArgs;
+use crate::chain;
 use crate::kind::{self, Purpose, with_blobs};
 use crate::measured::{MeasuredTotals, RunTimes};
 use crate::prelude::*;
@@ -223,7 +224,7 @@ fn run_stats(context: &Context, run: &str) -> Result<Exit, CliError> {
     let mut latencies = Latencies::default();
     latencies.note(&times);
     context.print(&RunStats {
-        run: journal.name,
+        run: journal.name.clone(),
         journal_bytes: journal.bytes.len(),
         records,
         steps: metrics.steps_total,
@@ -234,5 +235,5 @@ fn run_stats(context: &Context, run: &str) -> Result<Exit, CliError> {
         usage,
         latency: latencies.rows(),
     })?;
-    Ok(Exit::Yes)
+    Ok(chain::report_break(context, &journal))
 }

@@ -97,6 +97,7 @@ fn is_deed(action: ActionType) -> bool {
                 | A::CreateFile
                 | A::DeleteFile
                 | A::RenameFile
+                | A::Change
         )
     )
 }

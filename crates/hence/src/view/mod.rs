@@ -25,6 +25,7 @@ mod summary;
 mod times;
 mod verdict;
 mod waiting;
+mod window;
 
 use crate::store_place::StorePlace;
 use std::sync::Arc;
@@ -42,6 +43,7 @@ use projected::{Projected, Subject};
 use verdict::VerdictReport;
 
 pub(crate) use embed::{Embedding, segment};
+pub(crate) use window::RunWindow;
 
 /// The views of one store, and of a trace that is no run of it.
 pub(crate) struct Views {

@@ -154,6 +154,17 @@ impl Opened {
         Ok(Self { id, store, summary, stamp, memory, start })
     }
 
+    /// Opens a run of which nothing is remembered.
+    pub(super) fn alone(store: StoreHandle, id: RunId) -> Result<Self, CliError> {
+        let summary = store.summary(&id)?;
+        let start = match Journal::start_of_run(&store, &id) {
+            Ok(start) => start,
+            Err(_) => Journal::of_bytes(id.as_str(), Vec::new()),
+        };
+        let stamp = Stamp::of(&store, &id);
+        Ok(Self { id, store, summary, stamp, memory: Arc::default(), start })
+    }
+
     pub(super) fn name(&self) -> &str {
         self.id.as_str()
     }

@@ -48,11 +48,11 @@ pub(super) struct RecordRow {
 }
 
 /// A line of a journal that was read and decoded.
-pub(super) struct ReadLine {
-    pub(super) index: u64,
+pub(crate) struct ReadLine {
+    pub(crate) index: u64,
     pub(super) offset: u64,
-    pub(super) bytes: Vec<u8>,
-    pub(super) record: Result<Chained, DecodeError>,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) record: Result<Chained, DecodeError>,
 }
 
 /// Reads the records of a window, fewer where they are very long.

@@ -71,6 +71,12 @@ fn a_policy_holds_back_a_command_whatever_spells_it() {
         ("tool.call", r#"{commands: ["ls", "git push -f"]}"#, "no-force-push"),
         ("test.run", r#"{command: "pytest; git push -f"}"#, "no-force-push"),
         ("push.force", "{}", "no-force-push"),
+        ("shell.run", r#"{command: "git $(echo push) -f"}"#, "no-force-push"),
+        ("shell.run", r#"{command: "F=--force; git push $F"}"#, "no-force-push"),
+        ("shell.run", r#"{script: "p() { git push -f; }\np"}"#, "no-force-push"),
+        ("tool.call", r#"{command: "echo push -f | xargs git"}"#, "no-force-push"),
+        ("push.it", r#"{mode: force}"#, "no-force-push"),
+        ("push.it", r#"{force_push: true}"#, "no-force-push"),
         ("push.it", r#"{options: {force: true}}"#, "no-force-push"),
         ("push.it", r#"{flags: [-f]}"#, "no-force-push"),
         ("push.it", r#"{refs: ["+main"]}"#, "no-force-push"),
@@ -92,6 +98,7 @@ fn a_policy_holds_back_a_command_whatever_spells_it() {
             r#"{command: "pytest && sed -i s/a/b/ x && git commit -am x"}"#,
             "tests-pass-before-commit",
         ),
+        ("shell.run", r#"{command: "pytest && cargo fmt && git commit -am x"}"#, "tests-pass-before-commit"),
         (
             "shell.run",
             r#"{command: "echo API_KEY=q8ZrT1xW9bL2 > .env && pytest && git commit -am x"}"#,
@@ -128,6 +135,27 @@ fn what_a_command_does_not_do_is_not_said_of_it() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_setting_of_an_earlier_call_is_known_to_a_later_one_and_its_shell_is_not() {
+    let calls = |first: &str, second: &str| {
+        let steps = format!(
+            "  - {{id: a, uses: shell.run, input: {{command: {first:?}}}}}\n  - {{id: b, uses: shell.run, input: {{command: {second:?}}}}}\n"
+        );
+        let world = world(&steps);
+        let ran = world.ask(&["run", "skill.yaml", "--run-id", "r", "--policy", "engineering"]);
+        (ran.code, ran.stderr.contains("no-force-push"))
+    };
+    for (first, second) in [
+        ("git config alias.ship 'push --force'", "git ship"),
+        ("git config remote.origin.push +main", "git push"),
+    ] {
+        assert_eq!(calls(first, second), (1, true), "{first}");
+    }
+    for (first, second) in [("alias ship='git push -f'", "ship"), ("F=--force", "git push $F")] {
+        assert_eq!(calls(first, second), (0, false), "{first}");
+    }
 }
 
 /// Whoever is asked about a command does not run it.

@@ -13,6 +13,8 @@ mod action_types;
 mod again;
 #[cfg(all(feature = "models", target_os = "linux"))]
 mod altered;
+#[cfg(unix)]
+mod altered_views;
 mod approvals;
 mod authoring;
 mod bound;

@@ -10,6 +10,11 @@
 )]
 
 mod commands;
+#[path = "../cli/forged/forge.rs"]
+mod forge;
+mod forged;
 mod refusals;
 mod scripted;
+#[path = "../cli/forged/seal.rs"]
+mod seal;
 mod tasks;

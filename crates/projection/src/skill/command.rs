@@ -10,8 +10,8 @@ use hence_cognition::run::{StepOutcome, is_proposed, possible_calls};
 use hence_cognition::skill::{Flow, Step};
 use hence_cognition::state::StepStatus;
 use hence_review::command::{
-    Callee, Deed as PartDeed, Ended, LineEnd, NamedFile, Part, Ran, Signs, folder_given, line_of,
-    lines_given, merged, parts, push_given,
+    Callee, Deed as PartDeed, Ended, LineEnd, NamedFile, Part, Ran, ShellNames, Signs, folder_given, line_of,
+    lines_given, merged, parts_after, push_given,
 };
 use hence_review::secret;
 use hence_review::vocabulary::{ActionType, ActivityType};
@@ -155,6 +155,29 @@ impl SkillView<'_> {
 
     /// Returns what a call did that is said to be an action of this type.
     pub(super) fn deeds_as(&self, said: ActionType, step: &Step, outcome: &StepOutcome) -> Deeds {
+        self.deeds_after(said, step, outcome, &mut self.names.clone())
+    }
+
+    /// Adds to the known names those that the commands of a call define for later ones: settings of git. A shell that a call
+    /// starts ends with the call.
+    pub(super) fn note_names(&mut self, outcome: &StepOutcome) {
+        let runs = |id: &str| self.host.effect(id) == Effect::Acts || self.host.program(id).is_some();
+        let Some(step) = self.step_of(&outcome.step_id).filter(|_| outcome.called.keys().any(|id| runs(id)))
+        else {
+            return;
+        };
+        let mut names = self.names.clone();
+        self.deeds_after(self.kind(step, Some(outcome)), step, outcome, &mut names);
+        self.names = names;
+    }
+
+    fn deeds_after(
+        &self,
+        said: ActionType,
+        step: &Step,
+        outcome: &StepOutcome,
+        names: &mut ShellNames,
+    ) -> Deeds {
         let alone = |kind| Deeds { all: vec![Deed::of_call(kind)], main: 0, not_done: Vec::new() };
         let has_no_call = kind::is_uncalled(step, outcome)
             || outcome.status == StepStatus::Skipped
@@ -170,7 +193,8 @@ impl SkillView<'_> {
         let mut not_done = Vec::new();
         for line in &lines {
             let shows_code = if line.is_program { lines.len() == 1 } else { given == 1 };
-            let all = parts(&line.text, &line.folder, line_end(outcome, shows_code), signs);
+            let all = parts_after(&line.text, &line.folder, line_end(outcome, shows_code), signs, names);
+            names.end_shell();
             let gone = all.iter().filter(|part| part.deed.is_known() && !part.can_have_happened());
             not_done.extend(gone.map(|part| secret::without_secrets(&part.source)));
             found.extend(merged(&all).into_iter().map(|part| (part, line.is_program)));
@@ -316,7 +340,7 @@ fn is_same(said: ActionType, deed: PartDeed) -> bool {
 
 /// Returns whether a command changes something that rules are about.
 pub(crate) fn acts(part: &Part) -> bool {
-    let acts = matches!(part.deed, PartDeed::Commit | PartDeed::Push | PartDeed::Deploy | PartDeed::Release);
+    let acts = part.deed.is_consequential() || part.deed == PartDeed::Format;
     acts || part.deed.changes_file() || part.is_destructive
 }
 

@@ -22,6 +22,7 @@ use hence_cognition::skill::{Flow, Skill, Step};
 use hence_cognition::state::StepStatus;
 use hence_engine::{BlockedAt, Determinism, attempt};
 use hence_journal::{ActivePath, Control, RecordIndex};
+use hence_review::command::ShellNames;
 use hence_review::model::{Action, ActionId, Artifact, ArtifactId, Residual};
 use hence_review::vocabulary::ActionType;
 use hence_skills::{CallHistory, Host, OUTPUTS_STEP, Pinned, asks_the_world, recorded_outcome};
@@ -67,6 +68,8 @@ pub(crate) struct SkillView<'a> {
     writers: Writers,
     /// The references into the frame that any step may read.
     frame_reads: BTreeSet<String>,
+    /// The names that the commands of earlier calls defined.
+    names: ShellNames,
     /// The runs its steps nested.
     children: Vec<RunLink>,
     /// Whether the next outcomes were carried over from the run this one was forked from.
@@ -130,6 +133,7 @@ impl<'a> SkillView<'a> {
             iterations_max: 0,
             carrying,
             children: Vec::new(),
+            names: ShellNames::default(),
             blocked: None,
             failed: None,
             completed: false,
@@ -293,6 +297,7 @@ impl RunView for SkillView<'_> {
         match &delta.facts {
             Facts::Outcome(index, outcome) => {
                 self.blocked = None;
+                self.note_names(outcome);
                 self.progress.take_in((**outcome).clone())?;
                 self.taken.push(*index, (**outcome).clone());
                 self.done.push(*index, (outcome.step_id.clone(), done(outcome, delta)));

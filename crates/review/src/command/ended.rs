@@ -13,7 +13,12 @@ pub struct Signs {
     pub tests_failed: bool,
     /// Tests that passed are counted, and none that failed.
     pub tests_passed: bool,
+    /// A formatter said that it left the files as they were.
+    pub nothing_rewritten: bool,
 }
+
+/// Words by which a formatter says that it rewrote a file.
+const REWROTE: &[&str] = &["reformatted", "rewritten", "rewrote", "formatted", "fixed"];
 
 /// Beginnings of lines by which git says that it did not commit.
 const COMMIT_FAILED: &[&str] = &[
@@ -36,6 +41,7 @@ impl Signs {
     /// Looks for signs in a whole output.
     pub fn of(output: &str) -> Self {
         let mut signs = Self::default();
+        let (mut left, mut rewrote) = (false, false);
         for line in output.lines().map(str::trim_start) {
             let begins = |words: &[&str]| words.iter().any(|word| line.starts_with(word));
             // A commit's subject may speak of tests; it is no result of any.
@@ -46,6 +52,11 @@ impl Signs {
             signs.commit_failed |= begins(COMMIT_FAILED);
             signs.push_failed |= begins(PUSH_FAILED);
             let counted = |word: &str| count_before(line, word);
+            let words = line.to_lowercase();
+            left |= words.contains("unchanged") || words.contains("already formatted");
+            rewrote |= !words.contains("unchanged")
+                && !words.contains("already formatted")
+                && REWROTE.iter().any(|word| counted(word) != Some(0) && words.contains(word));
             signs.tests_failed |= counted("failed").is_some_and(|count| count > 0)
                 || counted("failing").is_some_and(|count| count > 0)
                 || begins(&["FAILED ", "FAIL ", "FAIL\t", "--- FAIL", "test result: FAILED", "FAILURES!"])
@@ -54,6 +65,7 @@ impl Signs {
                 || counted("passing").is_some_and(|count| count > 0)
                 || begins(&["test result: ok", "ok \t", "ok  \t", "PASS"]);
         }
+        signs.nothing_rewritten = left && !rewrote;
         signs.tests_passed &= !signs.tests_failed;
         signs.commit_failed &= !signs.committed;
         signs

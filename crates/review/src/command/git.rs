@@ -240,12 +240,12 @@ fn push(rest: &[Word], options: &[&str], forces: bool) -> Class {
         let long = text.split('=').next().unwrap_or(text);
         long == "--force"
             || (long.len() >= "--force-".len() && "--force-with-lease".starts_with(long))
-            || text == "--mirror"
+            || (long.len() >= "--mi".len() && "--mirror".starts_with(long))
             || is_short_flag(text, 'f')
             || is_forced_refspec(text)
     };
     let removes = |text: &str| {
-        text == "--delete"
+        (text.len() >= "--de".len() && "--delete".starts_with(text))
             || text == "--prune"
             || is_short_flag(text, 'd')
             || text.starts_with(':') && text.len() > 1

@@ -17,13 +17,34 @@ const SCRIPTS: &[&str] = &["script", "shell", "bash", "sh", "run", "exec", "line
 /// Members that name a program.
 const PROGRAMS: &[&str] = &["program", "executable", "binary", "exe", "bin"];
 /// Members that hold the arguments of a program.
-const ARGUMENTS: &[&str] =
-    &["args", "arguments", "parameters", "params", "flags", "options", "opts", "extraargs"];
+const ARGUMENTS: &[&str] = &[
+    "args",
+    "arguments",
+    "parameters",
+    "params",
+    "flags",
+    "options",
+    "opts",
+    "extraargs",
+    "pushoptions",
+    "gitargs",
+    "switches",
+];
 /// Members that name the folder in which a command runs.
 const FOLDERS: &[&str] = &["cwd", "workdir", "workingdirectory", "dir", "directory", "folder"];
 /// Members that name branches and tags of a push.
 const REFS: &[&str] =
     &["ref", "refs", "refspec", "refspecs", "branch", "branches", "tag", "target", "to", "dst"];
+
+/// Members that name the way in which a push is made.
+#[rustfmt::skip]
+const MODES: &[&str] = &[
+    "mode", "pushmode", "strategy", "pushstrategy", "type", "pushtype", "kind", "method", "behavior", "behaviour", "updatetype", "policy",
+    "operation", "action", "variant", "how",
+];
+
+/// Members that say whether something is on.
+const SWITCHES: &[&str] = &["enabled", "enable", "on", "value", "active", "set"];
 
 /// The depth to which members are looked into.
 const DEPTH_MAX: usize = 6;
@@ -167,6 +188,12 @@ fn add_push_words(input: &Value, depth: usize, words: &mut Vec<String>) {
     for (key, value) in members.iter() {
         let option = option_of(key);
         let is_force = option.starts_with("--force");
+        if let Value::String(text) = value
+            && is_one_of(key, MODES)
+            && is_forcing(text)
+        {
+            words.push("--force".to_owned());
+        }
         match value {
             _ if is_set(value) => words.push(option),
             // `force: main` and `delete: main` name what is overwritten or removed.
@@ -174,14 +201,31 @@ fn add_push_words(input: &Value, depth: usize, words: &mut Vec<String>) {
                 words.extend([option, text.to_string()]);
             }
             Value::String(_) | Value::Array(_)
-                if is_one_of(key, ARGUMENTS) || is_one_of(key, REFS) || is_one_of(key, COMMANDS) =>
+                if !is_object_text(value)
+                    && (is_one_of(key, ARGUMENTS) || is_one_of(key, REFS) || is_one_of(key, COMMANDS)) =>
             {
                 let given = words_of(value);
                 let given = given.strip_prefix(&["git".to_owned()][..]).unwrap_or(&given);
                 let given = given.strip_prefix(&["push".to_owned()][..]).unwrap_or(given);
-                words.extend(given.iter().cloned());
+                // A list of switches may name them without their dashes.
+                let is_switch =
+                    |word: &&String| is_one_of(key, ARGUMENTS) && is_forcing(word) && !word.contains('/');
+                let spelt = given.iter().filter(is_switch).map(|_| "--force".to_owned());
+                let spelt: Vec<String> = spelt.take(1).filter(|_| value.as_array().is_some()).collect();
+                words.extend(spelt.into_iter().chain(given.iter().cloned()));
+            }
+            // `force: {enabled: true}`
+            Value::Object(inner)
+                if is_force && inner.iter().any(|(key, set)| is_one_of(key, SWITCHES) && is_set(set)) =>
+            {
+                words.push(option);
             }
             Value::Object(_) => add_push_words(value, depth + 1, words),
+            Value::String(text) if text.trim_start().starts_with('{') => {
+                if let Ok(inner) = parse(text.as_bytes()) {
+                    add_push_words(&inner, depth + 1, words);
+                }
+            }
             _ => {}
         }
         for item in value.as_array().unwrap_or_default() {
@@ -205,12 +249,31 @@ fn option_of(key: &str) -> String {
             letter => option.push(letter),
         }
     }
-    match option.as_str() {
-        "--f" | "--forced" | "--force-push" | "--is-force" | "--overwrite" | "--non-fast-forward" => {
-            "--force".to_owned()
+    let means_force = match option.as_str() {
+        "--f" | "--overwrite" | "--overwrites" | "--non-fast-forward" | "--rewrite-history" | "--hard" => {
+            true
         }
-        _ => option,
-    }
+        "--force-with-lease" | "--force-if-includes" | "--no-force" | "--non-force" => false,
+        // `force_push`, `is_forced`, `allowForce`, `use_force`, `force_update`
+        option => option.split('-').any(|part| matches!(part, "force" | "forced" | "forcing" | "forcepush")),
+    };
+    if means_force { "--force".to_owned() } else { option }
+}
+
+/// Returns whether a word says that a push overwrites: `force`, `force-with-lease`, `forced_update`, `overwrite`, `+`.
+fn is_forcing(text: &str) -> bool {
+    let lower = text.trim().to_lowercase();
+    let mut parts = lower.split(|letter: char| !letter.is_alphanumeric());
+    let is_denied = ["no", "non", "not", "never", "without"];
+    let names =
+        |part: &str| matches!(part, "force" | "forced" | "forcepush" | "overwrite" | "mirror" | "rewrite");
+    !parts.clone().any(|part| is_denied.contains(&part)) && parts.any(names)
+        || matches!(lower.as_str(), "+" | "-f" | "non-fast-forward" | "non_fast_forward")
+}
+
+/// Returns whether a value is an object written as text.
+fn is_object_text(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.trim_start().starts_with('{'))
 }
 
 fn is_set(value: &Value) -> bool {
@@ -283,6 +346,21 @@ mod tests {
             r#"{"branch": "+main"}"#,
             r#"{"command": ["git", "push", "--mirror"]}"#,
             r#"{"args": "origin main --force"}"#,
+            r#"{"mode": "force"}"#,
+            r#"{"push_mode": "Force-With-Lease"}"#,
+            r#"{"strategy": "overwrite"}"#,
+            r#"{"type": "forced_update"}"#,
+            r#"{"force_push": true}"#,
+            r#"{"isForced": true}"#,
+            r#"{"allowForce": "yes"}"#,
+            r#"{"use-force": 1}"#,
+            r#"{"options": {"mode": "force"}}"#,
+            r#"{"options": "{\"force\": true}"}"#,
+            r#"{"force": {"enabled": true}}"#,
+            r#"{"flags": {"f": true}}"#,
+            r#"{"flags": ["force"]}"#,
+            r#"{"push_options": ["--force"]}"#,
+            r#"{"rewriteHistory": true}"#,
         ] {
             assert_eq!(marks(input), (true, true), "{input}");
         }
@@ -297,6 +375,11 @@ mod tests {
             r#"{"arguments": ["origin", "main"], "tags": true}"#,
             r#"{"args": ["--follow-tags"]}"#,
             r#"{"branch": "feature-f", "message": "--force"}"#,
+            r#"{"mode": "no-force"}"#,
+            r#"{"mode": "fast-forward", "no_force": true}"#,
+            r#"{"mode": "simple", "branch": "force"}"#,
+            r#"{"force": {"enabled": false}}"#,
+            r#"{"force": null, "reason": "force"}"#,
             r#"{}"#,
         ] {
             assert_eq!(marks(input), (false, false), "{input}");

@@ -8,10 +8,15 @@ mod aliases;
 mod builders;
 mod ended;
 mod files;
+mod formatters;
 mod git;
 mod given;
+mod names;
+mod piped;
 mod program;
+mod scripts;
 mod services;
+mod values;
 mod voice;
 mod walk;
 mod windows;
@@ -22,7 +27,8 @@ use crate::vocabulary::{ActionType, ActivityType};
 
 pub use ended::{Signs, without_commits};
 pub use given::{Callee, folder_given, lines_given, push_given};
-pub use walk::parts;
+pub use names::ShellNames;
+pub use walk::{parts, parts_after};
 
 /// Members of a result that hold the exit code of a command.
 pub const EXIT_CODES: &[&str] =
@@ -75,6 +81,11 @@ impl Deed {
         matches!(self, Self::Edit | Self::Create | Self::Rename)
     }
 
+    /// Returns whether it changes something outside of the files: history, other machines, what users get.
+    pub fn is_consequential(self) -> bool {
+        matches!(self, Self::Commit | Self::Push | Self::Deploy | Self::Release)
+    }
+
     /// Returns whether it changes a file: writes or deletes it.
     pub fn changes_file(self) -> bool {
         self.writes_file() || self == Self::Delete
@@ -99,7 +110,9 @@ impl Deed {
             Self::List => ActivityType::ExploreDirectory,
             Self::Deploy => ActivityType::Deploy,
             Self::Release => ActivityType::Release,
-            Self::Install | Self::Build | Self::Format | Self::Destroy | Self::Other | Self::Neutral => {
+            // It rewrites files that it does not name.
+            Self::Format => ActivityType::Change,
+            Self::Install | Self::Build | Self::Destroy | Self::Other | Self::Neutral => {
                 ActivityType::RunCommand
             }
         };
@@ -283,5 +296,7 @@ impl Class {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_names;
 #[cfg(test)]
 mod tests_wrapped;

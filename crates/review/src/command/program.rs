@@ -4,6 +4,7 @@ use crate::shell::Word;
 
 use super::builders::{builders, gradle, maven};
 use super::files::FolderPath;
+use super::formatters::formatter;
 use super::services::packages_and_services;
 use super::{Class, Deed, files, git, windows};
 
@@ -87,11 +88,25 @@ pub(super) fn classify(words: &[Word], folder: &FolderPath) -> Class {
     by_name(&name, &texts).into()
 }
 
+/// Classifies calls of a hosting service that overwrite a branch; `None` for any other.
+fn hosted_push(name: &str, texts: &[&str]) -> Option<Class> {
+    let whole = texts.join(" ").to_lowercase();
+    let says_force = ["force=true", "\"force\":true", "\"force\": true", "force:=true"]
+        .iter()
+        .any(|word| whole.contains(word));
+    let syncs = name == "gh" && texts.starts_with(&["repo", "sync"]) && texts.contains(&"--force");
+    let overwrites = whole.contains("/git/refs") && says_force;
+    (syncs || overwrites).then(|| Class { force: true, is_destructive: true, ..Deed::Push.into() })
+}
+
 /// Classifies programs that keep history besides git.
 fn other_history(name: &str, arguments: &[Word]) -> Option<Class> {
     let texts: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
     let has = |options: &[&str]| texts.iter().any(|text| options.contains(text));
     let command = texts.iter().find(|text| !text.starts_with('-')).copied().unwrap_or_default();
+    if let "gh" | "glab" | "curl" | "http" | "https" | "wget" = name {
+        return hosted_push(name, &texts);
+    }
     let commits = match name {
         "hg" | "sl" | "svn" | "fossil" | "bzr" => matches!(command, "commit" | "ci" | "amend"),
         "jj" => matches!(command, "commit" | "squash"),
@@ -562,37 +577,4 @@ fn recipes(name: &str, arguments: &[&str]) -> Deed {
     };
     let found = targets.iter().map(deed).find(|deed| *deed != Deed::Other);
     found.unwrap_or(if targets.is_empty() && is_make && name != "just" { Deed::Build } else { Deed::Other })
-}
-
-/// Programs that check or rewrite the form of files.
-fn formatter(name: &str, command: &str, arguments: &[&str]) -> Deed {
-    let has = |options: &[&str]| arguments.iter().any(|argument| options.contains(argument));
-    let only_checks =
-        has(&["--check", "--check-only", "--diff", "--dry-run", "--list-different", "--verify", "--lint"])
-            || arguments.iter().any(|argument| {
-                matches!(*argument, "-l" | "-c" | "-d")
-                    && matches!(name, "prettier" | "gofmt" | "goimports" | "gofumpt" | "shfmt" | "isort")
-            });
-    match (name, command) {
-        ("ruff", "check" | "")
-        | ("biome" | "rome", "lint" | "check" | "ci")
-        | ("buf", "lint")
-        | ("sqlfluff", "lint")
-        | ("dprint", "check")
-        | ("taplo", "lint") => Deed::Lint,
-        // Older versions of ruff check the paths they are given.
-        ("ruff", command)
-            if !matches!(
-                command,
-                "format" | "rule" | "config" | "clean" | "version" | "linter" | "server"
-            ) =>
-        {
-            Deed::Lint
-        }
-        ("ruff", "rule" | "config" | "clean" | "version" | "linter" | "server") => Deed::Other,
-        ("buf", "push") => Deed::Release,
-        ("buf", _) => Deed::Other,
-        _ if only_checks => Deed::Lint,
-        _ => Deed::Format,
-    }
 }

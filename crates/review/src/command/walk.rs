@@ -1,22 +1,48 @@
 //! The parts of a command line, with what is known of each.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use crate::shell::{Command, Guard, Item, Join, Redirect, RedirectKind, Script, Stage, Word};
 
-use super::aliases::Aliases;
 use super::files::{FolderPath, written};
+use super::names::ShellNames;
+use super::piped::{
+    Input, all_but_unwritten, here_document, is_bare_shell, is_condition, piped_script, printed,
+    with_operands,
+};
+use super::values::Certainty;
 use super::voice::{Reads, Voice, defined_names, voice, writes_output_to_file};
 use super::wrapper::{Unwrapped, unwrap};
-use super::{Class, Deed, Ended, LineEnd, NamedFile, Part, Ran, Signs, program};
+use super::{Class, Deed, Ended, LineEnd, NamedFile, Part, Ran, Signs, formatters, program};
 
 /// The scripts inside of scripts that are read.
 const DEPTH_MAX: usize = 8;
-/// The parts of one line that are told apart.
+/// The parts of one line that are told apart. Those that change something that rules are about are always.
 const PARTS_MAX: usize = 200;
+/// The parts of one line, whatever they do.
+const ACTING_PARTS_MAX: usize = 10_000;
+/// The commands of one line that are read, each time that a loop or a function runs them counted.
+const COMMANDS_MAX: usize = 20_000;
 
 /// Returns the parts of a command line in the order in which they ran.
 ///
 /// `folder` is the one the line ran in, relative to the log's; `signs` are those in its output.
 pub fn parts(line: &str, folder: &str, end: LineEnd, signs: Signs) -> Vec<Part> {
+    parts_after(line, folder, end, signs, &mut ShellNames::default())
+}
+
+/// Returns the parts of a command line that ran after others, which may have defined names that it uses.
+///
+/// `names` are the names that the earlier lines defined; those of this line are added.
+pub fn parts_after(
+    line: &str,
+    folder: &str,
+    end: LineEnd,
+    signs: Signs,
+    names: &mut ShellNames,
+) -> Vec<Part> {
+    names.carry();
     let mut walk = Walk {
         parts: Vec::new(),
         folder: FolderPath::Known(folder.to_owned()),
@@ -25,11 +51,16 @@ pub fn parts(line: &str, folder: &str, end: LineEnd, signs: Signs) -> Vec<Part> 
         pipes_fail: false,
         signs,
         depth: 0,
+        commands: 0,
         defined: defined_names(line),
-        aliases: Aliases::default(),
+        names: std::mem::take(names),
+        functions: Vec::new(),
+        called: BTreeSet::new(),
         voices: Vec::new(),
     };
     walk.script(&Script::read(line), line, end, Ran::Yes);
+    walk.uncalled(line);
+    *names = std::mem::take(&mut walk.names);
     walk.with_voices()
 }
 
@@ -44,9 +75,15 @@ struct Walk {
     pipes_fail: bool,
     signs: Signs,
     depth: usize,
+    /// The commands that were read.
+    commands: usize,
     /// The names of functions and aliases that the line defines.
     defined: Vec<String>,
-    aliases: Aliases,
+    /// The names of values and commands that are known.
+    names: ShellNames,
+    /// The functions that the line defines, and those of them that it calls.
+    functions: Vec<Arc<str>>,
+    called: BTreeSet<Arc<str>>,
     /// The output of each command that is no check.
     voices: Vec<Voice>,
 }
@@ -69,7 +106,9 @@ impl Walk {
             return;
         }
         self.depth += 1;
-        let lists = lists(&script.items);
+        self.functions.extend(self.names.define_functions(&script.items));
+        let items: Vec<Item> = script.items.iter().filter(|item| item.function.is_none()).cloned().collect();
+        let lists = lists(&items);
         let count = lists.len();
         for (index, list) in lists.into_iter().enumerate() {
             let is_last = index + 1 == count;
@@ -84,6 +123,17 @@ impl Walk {
             self.list(list, text, shown, ran);
         }
         self.depth -= 1;
+    }
+
+    /// Walks the functions that the line defines and does not call: something else may call them.
+    fn uncalled(&mut self, text: &str) {
+        for name in std::mem::take(&mut self.functions) {
+            if self.called.insert(name.clone())
+                && let Some(body) = self.names.function(&name)
+            {
+                self.script(&body, text, LineEnd::Hidden, Ran::Maybe);
+            }
+        }
     }
 
     /// Walks pipelines joined by `&&` and `||`.
@@ -103,7 +153,7 @@ impl Walk {
     fn fates(&self, list: &[Item], end: LineEnd) -> Vec<(Ran, Ended)> {
         let joined_by = |join: Join| list.iter().skip(1).all(|item| item.join == join);
         let deeds: Vec<Vec<Deed>> = list.iter().map(|item| self.deeds(item)).collect();
-        let harmless = |deeds: &Vec<Deed>| deeds.iter().all(|deed| *deed == Deed::Neutral);
+        let harmless = |deeds: &[Deed]| deeds.iter().all(|deed| *deed == Deed::Neutral);
         match end {
             LineEnd::Well if joined_by(Join::And) => vec![(Ran::Yes, Ended::Well); list.len()],
             LineEnd::Absent if joined_by(Join::And) => vec![(Ran::Yes, Ended::Unknown); list.len()],
@@ -118,8 +168,8 @@ impl Walk {
                         ran = Ran::Maybe;
                     }
                     fates.push((ran, Ended::Unknown));
-                    // Commands that only prepare something are taken to succeed.
-                    if !harmless(deeds) {
+                    // Commands that only prepare something are taken to succeed; a condition is there to fail.
+                    if !harmless(deeds) || is_condition(item) {
                         ran = Ran::Maybe;
                     }
                 }
@@ -179,11 +229,11 @@ impl Walk {
                 Stage::Group(script, _) => {
                     found.extend(script.items.iter().flat_map(|item| self.deeds(item)))
                 }
-                Stage::Command(command) => found.push(match unwrap(&command.words) {
+                Stage::Command(command) => found.push(match unwrap(&self.names.expanded(&command.words)) {
                     Unwrapped::Program(words) | Unwrapped::MoreOperands(words) => {
                         program::classify(words, &self.folder).deed
                     }
-                    Unwrapped::Script(script) => {
+                    Unwrapped::Script(script) | Unwrapped::ScriptWith(script, _) => {
                         let inner = Script::read(&script);
                         let inner = inner.items.iter().filter(|_| self.depth < DEPTH_MAX);
                         let known = inner.flat_map(|item| item.stages.iter()).find_map(|stage| match stage {
@@ -202,6 +252,7 @@ impl Walk {
     }
 
     fn pipeline(&mut self, item: &Item, text: &str, ran: Ran, ended: Ended) {
+        self.names.enter_loops(&item.loops);
         let first = self.parts.len();
         let count = item.stages.len();
         for (index, stage) in item.stages.iter().enumerate() {
@@ -213,24 +264,23 @@ impl Walk {
                 Ended::NotDone => Ended::NotDone,
                 _ => Ended::Unknown,
             };
-            if let (Stage::Command(command), Some(script)) = (stage, piped_script(item, index))
-                && is_bare_shell(&command.words)
+            let piped = self.piped(item, index);
+            if let (Stage::Command(command), Some(script)) = (stage, &piped)
+                && is_bare_shell(&self.names.expanded(&command.words))
             {
-                self.script(&Script::read(&script), &script, LineEnd::Hidden, ran);
+                self.script(&Script::read(script), script, LineEnd::Hidden, ran);
                 continue;
             }
+            let input = match piped {
+                _ if index == 0 => Input::Unpiped,
+                Some(text) => Input::Known(text),
+                None => Input::Unknown,
+            };
             match stage {
-                Stage::Command(command) => self.command(command, text, index > 0, ran, ended),
+                Stage::Command(command) => self.command(command, text, &input, ran, ended),
                 Stage::Group(script, redirects) => {
                     self.redirects(redirects, None, ran, ended, "");
-                    let end = match ended {
-                        Ended::Well => LineEnd::Well,
-                        Ended::Badly => LineEnd::Badly,
-                        Ended::Unknown | Ended::NotDone => LineEnd::Hidden,
-                    };
-                    let outside = (self.folder.clone(), self.entered.clone());
-                    self.script(script, text, end, ran);
-                    (self.folder, self.entered) = outside;
+                    self.child(script, text, &[], ran, ended);
                 }
             }
         }
@@ -245,62 +295,146 @@ impl Walk {
         }
     }
 
-    fn command(&mut self, command: &Command, text: &str, reads_pipe: bool, ran: Ran, ended: Ended) {
+    /// Returns what the stages before a stage print into it, if the line shows it.
+    fn piped(&self, item: &Item, index: usize) -> Option<String> {
+        let before = item.stages.get(..index).filter(|before| !before.is_empty())?;
+        self.names.output_of(before).or_else(|| piped_script(item, index))
+    }
+
+    /// Walks a command, for each way in which its words may be expanded.
+    fn command(&mut self, command: &Command, text: &str, input: &Input, ran: Ran, ended: Ended) {
+        self.commands += 1;
+        if self.commands > COMMANDS_MAX {
+            return;
+        }
         let targets = command.redirects.iter().map(|redirect| &redirect.target);
         let words = command.assignments.iter().chain(&command.words).chain(targets);
         for tokens in words.flat_map(|word| &word.inner) {
             self.script(&Script::of_tokens(tokens, text), text, LineEnd::Hidden, ran);
         }
-        let unwrapped = unwrap(&command.words);
-        let (words, more) = match unwrapped {
+        let certainty = if ran == Ran::Yes { Certainty::Certain } else { Certainty::Uncertain };
+        if ran != Ran::No {
+            self.names.assign(command, certainty);
+        }
+        let choices = self.names.choices(&command.words);
+        let ended = if choices.len() > 1 && ended != Ended::NotDone { Ended::Unknown } else { ended };
+        for choice in choices {
+            let ran = if choice.certainty == Certainty::Uncertain { ran.max(Ran::Maybe) } else { ran };
+            self.expanded(command, &choice.words, input, text, ran, ended);
+        }
+    }
+
+    /// Walks a command whose words are those that its program gets.
+    fn expanded(
+        &mut self,
+        command: &Command,
+        all: &[Word],
+        input: &Input,
+        text: &str,
+        ran: Ran,
+        ended: Ended,
+    ) {
+        let (all, ran) = self.names.with_program(all, ran);
+        let (words, more) = match unwrap(&all) {
             Unwrapped::Program(words) => (words, false),
             Unwrapped::MoreOperands(words) => (words, true),
             Unwrapped::Script(script) => {
                 self.redirects(&command.redirects, None, ran, ended, &command.source);
-                let end = match ended {
-                    Ended::Well => LineEnd::Well,
-                    Ended::Badly => LineEnd::Badly,
-                    Ended::Unknown | Ended::NotDone => LineEnd::Hidden,
-                };
-                let outside = (self.folder.clone(), self.entered.clone());
-                self.script(&Script::read(&script), &script, end, ran);
-                (self.folder, self.entered) = outside;
-                return;
+                return self.child(&Script::read(&script), &script, &command.assignments, ran, ended);
+            }
+            Unwrapped::ScriptWith(script, arguments) => {
+                self.redirects(&command.redirects, None, ran, ended, &command.source);
+                let outside = self.names.enter_call(arguments.get(1..).unwrap_or(&[]));
+                self.child(&Script::read(&script), &script, &command.assignments, ran, ended);
+                return self.names.leave_call(outside);
             }
         };
         self.redirects(&command.redirects, Some(words), ran, ended, &command.source);
         self.settings(words);
-        self.aliases.define(words);
-        // Whether the shell of the log knew the alias already when it read the line is not known.
-        if let Some(line) = self.aliases.meaning(words) {
-            return self.script(&Script::read(&line), &line, LineEnd::Hidden, ran.max(Ran::Maybe));
+        self.names.define(words, ran);
+        if let Some((alias, line)) = self.names.alias(words) {
+            // Whether the shell of the log knew the alias already when it read the line is not known.
+            self.script(&Script::read(&line), &line, LineEnd::Hidden, ran.max(Ran::Maybe));
+            return self.names.return_alias(alias);
+        }
+        if self.call(words, text, ran, ended) {
+            return;
         }
         // A shell without a script runs the lines it is given.
-        if let (true, Some(body)) = (is_bare_shell(words), here_document(&command.redirects)) {
-            return self.script(&Script::read(body), body, LineEnd::Hidden, ran);
+        if is_bare_shell(words) {
+            let body = here_document(&command.redirects).map(str::to_owned);
+            if let Some(body) = body.or_else(|| self.names.substituted(&command.redirects)) {
+                return self.script(&Script::read(&body), &body, LineEnd::Hidden, ran);
+            }
         }
-        let mut class = if more {
-            // The operands that nobody wrote down are files, as a rule.
-            let unwritten = Word { text: "{}".to_owned(), expands: true, ..Word::default() };
-            let words: Vec<Word> = words.iter().cloned().chain([unwritten]).collect();
-            program::classify(&words, &self.folder)
-        } else {
-            program::classify(words, &self.folder)
-        };
+        let words = if more { with_operands(words, input) } else { words.to_vec() };
+        self.hidden(command, &words, input, ran);
+        let mut class = program::classify(&self.names.with_settings(&words, command), &self.folder);
         // A function or an alias has the name of a program, and may do anything.
         let is_defined = words.first().is_some_and(|program| self.defined.contains(&program.text));
         if is_defined && class.deed.checks() {
             class = Deed::Other.into();
         }
+        let reads_pipe = !matches!(input, Input::Unpiped);
         if !class.deed.checks() && ran != Ran::No {
             let reads = if reads_pipe { Reads::Pipe } else { Reads::Nothing };
-            self.voices.push(voice(command, words, reads));
+            self.voices.push(voice(command, &words, reads));
         }
         // A program in a pipe that reads what it is given is a filter.
         if reads_pipe && !more && matches!(class.deed, Deed::Read | Deed::Search | Deed::List) {
             class = Deed::Neutral.into();
         }
-        self.push(class, words, None, ran, ended, &command.source);
+        if class.deed == Deed::Format && self.signs.nothing_rewritten {
+            class = Deed::Other.into();
+        }
+        // A check that also fixes what it finds rewrites files.
+        if class.deed == Deed::Lint && formatters::also_fixes(&words) {
+            self.push(Deed::Format.into(), &words, None, ran, ended, &command.source);
+        }
+        let shown: &[Word] = if more { all_but_unwritten(&words) } else { &words };
+        self.push(class, shown, None, ran, ended, &command.source);
+    }
+
+    /// Adds the deeds that a command hides in a script or in code. What else it does there is left to its name.
+    fn hidden(&mut self, command: &Command, words: &[Word], input: &Input, ran: Ran) {
+        let folder = self.folder.clone();
+        let place = |path: &str| folder.join(path);
+        let lines = self.names.hidden_lines(command, words, input.text(), place);
+        let (first, voices) = (self.parts.len(), self.voices.len());
+        for line in lines {
+            self.child(&Script::read(&line), &line, &[], ran.max(Ran::Maybe), Ended::Unknown);
+        }
+        self.voices.truncate(voices);
+        let new = self.parts.split_off(first.min(self.parts.len()));
+        let acts = |part: &Part| part.is_destructive || part.deed.is_consequential();
+        self.parts.extend(new.into_iter().filter(acts));
+    }
+
+    /// Walks a script that a shell of its own runs, with the variables that are set for it.
+    fn child(&mut self, script: &Script, text: &str, assignments: &[Word], ran: Ran, ended: Ended) {
+        let outside = (self.folder.clone(), self.entered.clone(), self.names.variables());
+        self.names.assign_all(assignments);
+        self.script(script, text, line_end(ended), ran);
+        let variables;
+        (self.folder, self.entered, variables) = outside;
+        self.names.set_variables(variables);
+    }
+
+    /// Walks the body of a function that a command calls; returns whether it was one.
+    fn call(&mut self, words: &[Word], text: &str, ran: Ran, ended: Ended) -> bool {
+        let Some((program, arguments)) = words.split_first() else { return false };
+        let Some(body) = self.names.function(&program.text) else { return false };
+        if self.depth >= DEPTH_MAX {
+            return false;
+        }
+        self.called.insert(program.text.as_str().into());
+        // A function of an earlier line is known only to the shell that ran it.
+        let is_own = self.functions.iter().any(|name| **name == program.text);
+        let ran = if is_own { ran } else { ran.max(Ran::Maybe) };
+        let outside = self.names.enter_call(arguments);
+        self.script(&body, text, line_end(ended), ran);
+        self.names.leave_call(outside);
+        true
     }
 
     /// Notes what `cd` and `set` change for the rest of the line.
@@ -349,13 +483,16 @@ impl Walk {
             let path = (!target.expands && !target.needs_shell && !target.text.is_empty())
                 .then(|| self.folder.join(&target.text))
                 .flatten();
+            let content = here_document(redirects).map(str::to_owned).or_else(|| printed(words?));
+            if let (Some(path), Some(content)) = (&path, &content) {
+                self.names.note_file(path, content, redirect.kind == RedirectKind::Append);
+            }
             let class = written(deed, path.into_iter().map(NamedFile::at).collect());
             if class.deed == Deed::Neutral {
                 continue;
             }
             // The file is opened, and so changed, even when the program then fails.
             let ended = if ended == Ended::Badly { Ended::Unknown } else { ended };
-            let content = here_document(redirects).map(str::to_owned).or_else(|| printed(words?));
             self.push(class, &[], content, ran, ended, source);
         }
     }
@@ -369,10 +506,11 @@ impl Walk {
         ended: Ended,
         source: &str,
     ) {
-        if self.parts.len() >= PARTS_MAX {
+        let Class { deed, files, force, is_destructive } = class;
+        let acts = is_destructive || deed.changes_file() || deed.is_consequential();
+        if self.parts.len() >= if acts { ACTING_PARTS_MAX } else { PARTS_MAX } {
             return;
         }
-        let Class { deed, files, force, is_destructive } = class;
         let ended = match deed {
             // What git printed is known even where the exit code is not.
             Deed::Commit if ended == Ended::Unknown && self.signs.committed => Ended::Well,
@@ -400,6 +538,15 @@ impl Walk {
     }
 }
 
+/// Returns the end of a script, given that of the command that runs it.
+fn line_end(ended: Ended) -> LineEnd {
+    match ended {
+        Ended::Well => LineEnd::Well,
+        Ended::Badly => LineEnd::Badly,
+        Ended::Unknown | Ended::NotDone => LineEnd::Hidden,
+    }
+}
+
 /// Splits pipelines where neither `&&` nor `||` joins them.
 fn lists(items: &[Item]) -> Vec<&[Item]> {
     let mut found = Vec::new();
@@ -412,33 +559,4 @@ fn lists(items: &[Item]) -> Vec<&[Item]> {
     }
     found.extend(items.get(start..).filter(|list| !list.is_empty()));
     found
-}
-
-/// Returns whether a command is a shell that is given no script, and so runs what it reads.
-fn is_bare_shell(words: &[Word]) -> bool {
-    let Some((program, arguments)) = words.split_first() else { return false };
-    let is_shell = matches!(program::name_of(&program.text).as_str(), "bash" | "sh" | "zsh");
-    is_shell && arguments.iter().all(|word| word.text.starts_with('-') && !word.text.contains('c'))
-}
-
-/// Returns the text that the stage before a stage prints into it, if the line holds it.
-fn piped_script(item: &Item, index: usize) -> Option<String> {
-    match item.stages.get(index.checked_sub(1)?)? {
-        Stage::Command(before) => {
-            let body = here_document(&before.redirects).map(str::to_owned);
-            body.or_else(|| printed(&before.words))
-        }
-        Stage::Group(..) => None,
-    }
-}
-
-fn here_document(redirects: &[Redirect]) -> Option<&str> {
-    redirects.iter().find_map(|redirect| redirect.body.as_deref())
-}
-
-/// Returns what `echo` or `printf` writes.
-fn printed(words: &[Word]) -> Option<String> {
-    let (program, arguments) = words.split_first()?;
-    let prints = matches!(program.text.as_str(), "echo" | "printf");
-    prints.then(|| arguments.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" "))
 }

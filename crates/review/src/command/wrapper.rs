@@ -10,6 +10,8 @@ pub(super) enum Unwrapped<'a> {
     Program(&'a [Word]),
     /// A script in its arguments.
     Script(String),
+    /// A script in its arguments, and the arguments of the script: the first is its name.
+    ScriptWith(String, &'a [Word]),
     /// A program that also gets operands nobody wrote down, as with `xargs`.
     MoreOperands(&'a [Word]),
 }
@@ -22,7 +24,9 @@ pub(super) fn unwrap(mut words: &[Word]) -> Unwrapped<'_> {
         let name = name_of(&first.text);
         let next = match name.as_str() {
             "bash" | "sh" | "zsh" | "dash" | "ksh" | "fish" => match script_of_shell(rest) {
-                Shell::Script(script) => return Unwrapped::Script(script.text.clone()),
+                Shell::Script(script, arguments) => {
+                    return Unwrapped::ScriptWith(script.text.clone(), arguments);
+                }
                 Shell::File(file) => Some(file),
                 Shell::Input => None,
             },
@@ -37,6 +41,10 @@ pub(super) fn unwrap(mut words: &[Word]) -> Unwrapped<'_> {
             },
             "eval" | "iex" | "Invoke-Expression" if !rest.is_empty() => {
                 return Unwrapped::Script(joined(rest));
+            }
+            "env" if after_option(rest, &["-S", "--split-string"]).is_some() => {
+                let script = after_option(rest, &["-S", "--split-string"]).map(|word| word.text.clone());
+                return Unwrapped::Script(script.unwrap_or_default());
             }
             "su" | "runuser" | "script" | "nix-shell" => match script_option(rest) {
                 Some(script) => return Unwrapped::Script(script.text.clone()),
@@ -78,8 +86,10 @@ fn plain_wrapper<'a>(name: &str, rest: &'a [Word]) -> Option<&'a [Word]> {
         "sudo" | "doas" => operands(rest, &["-u", "-g", "-h", "-p", "-C", "-T", "-U", "--user", "--group"]),
         "env" => without_assignments(operands(rest, &["-u", "-C", "-S", "--unset", "--chdir"])),
         "time" | "nohup" | "command" | "exec" | "builtin" | "setsid" | "unbuffer" | "caffeinate"
-        | "noglob" | "then" | "do" | "busybox" | "toybox" | "torsocks" | "proxychains" | "proxychains4"
-        | "catchsegv" | "dbus-run-session" | "firejail" => operands(rest, &["-f", "-o", "-a"]),
+        | "noglob" | "coproc" | "then" | "do" | "busybox" | "toybox" | "torsocks" | "proxychains"
+        | "proxychains4" | "catchsegv" | "dbus-run-session" | "firejail" => {
+            operands(rest, &["-f", "-o", "-a"])
+        }
         "strace" | "ltrace" | "valgrind" => operands(rest, &["-o", "-e", "-p", "-s"]),
         "perf" if matches!(first, "stat" | "record") => operands(rest.get(1..)?, &["-e", "-o", "-r"]),
         "taskset" | "chroot" | "gosu" | "su-exec" | "cgexec" => {
@@ -195,7 +205,7 @@ fn in_container<'a>(name: &str, rest: &'a [Word]) -> Option<&'a [Word]> {
 }
 
 enum Shell<'a> {
-    Script(&'a Word),
+    Script(&'a Word, &'a [Word]),
     /// A file of commands, with its arguments.
     File(&'a [Word]),
     Input,
@@ -209,13 +219,12 @@ fn script_of_shell(rest: &[Word]) -> Shell<'_> {
             option if option.starts_with('-') && option.contains('c') => {
                 // `-o pipefail` may come between the option and its script.
                 let script = rest.get(index + 1..).unwrap_or(&[]);
-                return match script.first() {
-                    Some(next) if next.text.starts_with('-') => {
-                        script.get(2).map_or(Shell::Input, Shell::Script)
-                    }
-                    Some(next) => Shell::Script(next),
-                    None => Shell::Input,
+                let skipped = match script.first() {
+                    Some(next) if next.text.starts_with('-') => 2,
+                    _ => 0,
                 };
+                let split = script.get(skipped..).and_then(<[Word]>::split_first);
+                return split.map_or(Shell::Input, |(script, arguments)| Shell::Script(script, arguments));
             }
             option if option.starts_with('-') => {}
             _ if index > 0

@@ -11,7 +11,7 @@ use crate::vocabulary::{
 
 use super::artifacts::{ArtifactBuilder, Touched};
 use super::session::{
-    ActionEvent, Decision, Ending, Event, Repeatable, Session, Status, WHOLE_TEXT_CHARS_MAX,
+    ActionEvent, AnsweredBy, Decision, Ending, Event, Repeatable, Session, Status, WHOLE_TEXT_CHARS_MAX,
 };
 use super::text::{relative, shorten, shorten_values};
 use super::units::{Unit, units};
@@ -390,10 +390,9 @@ fn of_command(event: &ActionEvent, command: &str, result: Option<&str>) -> Membe
 
 /// Describes a question to the user as a gateway: its options, the chosen one, and the answer in words.
 fn decided(decision: &Decision, event: &ActionEvent) -> (GatewayType, Members) {
-    // A question that was refused or failed has no answer.
-    let answered = event.outcome.as_ref().filter(|outcome| !outcome.failed);
-    let answer = answered.map_or("", |outcome| outcome.text.trim());
-    let is_chosen = |option: &String| !answer.is_empty() && answer.contains(option.as_str());
+    let answer = answer(decision, event);
+    let answer = answer.trim();
+    let is_chosen = |option: &String| is_among(option, answer);
     let mut options: Vec<(&str, bool)> =
         decision.options.iter().map(|option| (option.as_str(), is_chosen(option))).collect();
     let in_words = shorten(answer, LABEL_CHARS_MAX);
@@ -412,6 +411,36 @@ fn decided(decision: &Decision, event: &ActionEvent) -> (GatewayType, Members) {
         ("options", options.into_iter().map(option).collect()),
     ];
     (gateway, members)
+}
+
+/// Returns the answer to a question; the empty text if it has none, as one that was refused or failed.
+fn answer(decision: &Decision, event: &ActionEvent) -> String {
+    let Some(outcome) = &event.outcome else { return String::new() };
+    if decision.answered_by == AnsweredBy::Permission {
+        let place = match (outcome.failed, outcome.stopped) {
+            (false, _) => Some(0),
+            (true, Some(Status::Refused)) => Some(1),
+            (true, _) => None,
+        };
+        return place.and_then(|place| decision.options.get(place)).cloned().unwrap_or_default();
+    }
+    if outcome.failed {
+        return String::new();
+    }
+    // A result with several answers names each with its question: "Burst?"="ten".
+    let named = outcome.text.split_once(&format!("\"{}\"=\"", decision.question)).map(|(_, rest)| rest);
+    named.and_then(|rest| rest.split_once('"')).map_or(outcome.text.as_str(), |(answer, _)| answer).to_owned()
+}
+
+/// Returns whether an option is in an answer as words of its own: "no" is not in "now".
+fn is_among(option: &str, answer: &str) -> bool {
+    let is_outside = |letter: Option<char>| letter.is_none_or(|letter| !letter.is_alphanumeric());
+    !option.is_empty()
+        && answer.match_indices(option).any(|(at, found)| {
+            let (before, after) =
+                (answer.get(..at).unwrap_or(""), answer.get(at + found.len()..).unwrap_or(""));
+            is_outside(before.chars().next_back()) && is_outside(after.chars().next())
+        })
 }
 
 fn actions_with_units(actions: Vec<Built>, units: &[Unit]) -> Value {

@@ -7,13 +7,13 @@ use crate::vocabulary::{ActivityType, GatewayType};
 
 use super::json::{JsonExt, block_text};
 use super::outcome::ToolOutcome;
-use super::session::{ActionEvent, Decision, Ending, Event, Session, Status, TaskStatus};
+use super::session::{ActionEvent, AnsweredBy, Decision, Ending, Event, Session, Status, TaskStatus};
 use super::usage::{Cost, Usage, millis_of_seconds};
 
 /// Tools that only steer the agent.
 #[rustfmt::skip]
 const STEERING: &[&str] = &[
-    "TaskList", "TaskGet", "TaskOutput", "TaskStop", "ToolSearch", "ExitPlanMode", "EnterPlanMode", "Skill",
+    "TaskList", "TaskGet", "TaskOutput", "TaskStop", "ToolSearch", "EnterPlanMode", "Skill",
 ];
 
 /// The beginning of the message that the log has when the user stops the agent.
@@ -142,16 +142,17 @@ fn assistant(session: &mut Session, row: &Value, agent: Option<&str>) {
         let name = block.text("name").unwrap_or("");
         let input = block.member("input");
         if !plan(session, name, input) && !STEERING.contains(&name) {
-            let mut event = tool(name, input);
-            if event.action_type == ActivityType::DecomposeTask.into()
-                && let (Some(prompt), Some(task)) = (input.text("prompt"), &event.description)
-            {
-                session.prompts.insert(prompt.trim().to_owned(), task.clone());
+            for mut event in actions(name, input) {
+                if event.action_type == ActivityType::DecomposeTask.into()
+                    && let (Some(prompt), Some(task)) = (input.text("prompt"), &event.description)
+                {
+                    session.prompts.insert(prompt.trim().to_owned(), task.clone());
+                }
+                event.agent = agent.map(str::to_owned);
+                event.at = row.text("timestamp").map(str::to_owned);
+                event.model = model.map(str::to_owned);
+                session.action(event, block.text("id"));
             }
-            event.agent = agent.map(str::to_owned);
-            event.at = row.text("timestamp").map(str::to_owned);
-            event.model = model.map(str::to_owned);
-            session.action(event, block.text("id"));
         }
     }
     let mut usage = Usage::of(message.member("usage"));
@@ -186,15 +187,24 @@ fn plan(session: &mut Session, name: &str, input: &Value) -> bool {
     true
 }
 
+/// Returns the actions of a call: one for each question to the user, one for any other tool.
+fn actions(name: &str, input: &Value) -> Vec<ActionEvent> {
+    match name {
+        "AskUserQuestion" if !input.list("questions").is_empty() => {
+            input.list("questions").iter().map(|asked| question(name, asked)).collect()
+        }
+        "AskUserQuestion" => vec![question(name, input)],
+        "ExitPlanMode" => vec![plan_question(name, input)],
+        _ => vec![tool(name, input)],
+    }
+}
+
 fn tool(name: &str, input: &Value) -> ActionEvent {
     let word = |key: &str| input.text(key);
     if let ("Bash", Some(command)) = (name, word("command")) {
         let mut event = ActionEvent::of_command(name, command);
         event.description = word("description").map(str::to_owned);
         return event;
-    }
-    if name == "AskUserQuestion" {
-        return question(name, input);
     }
     let activity = match name {
         "Read" | "NotebookRead" => ActivityType::ReadFile,
@@ -216,6 +226,7 @@ fn tool(name: &str, input: &Value) -> ActionEvent {
     event.description = word("description").map(str::to_owned);
     event.query = input.first_text(&["pattern", "query", "url", "path", "prompt"]).map(str::to_owned);
     event.contains_secret = written(name, input);
+    event.written = input.text("content").filter(|_| name == "Write").map(str::to_owned);
     event
 }
 
@@ -232,14 +243,32 @@ fn written(name: &str, input: &Value) -> Option<bool> {
     }
 }
 
-fn question(name: &str, input: &Value) -> ActionEvent {
-    let first = input.get("questions").and_then(|questions| questions.at(0)).unwrap_or(input);
+/// The question whether a plan may be carried out. A yes to a plan is no approval of a deed that comes later: it is recorded
+/// as the decision that it is.
+fn plan_question(name: &str, input: &Value) -> ActionEvent {
+    let mut event = ActionEvent::new(GatewayType::ExclusiveDecision, name);
+    let plan = input.first_text(&["plan", "planContent"]).unwrap_or("").trim();
+    let question = if plan.is_empty() {
+        "Carry out the plan?".to_owned()
+    } else {
+        format!("Carry out the plan? {plan}")
+    };
+    event.decision = Some(Decision {
+        question,
+        options: vec!["carry it out".to_owned(), "keep planning".to_owned()],
+        answered_by: AnsweredBy::Permission,
+    });
+    event
+}
+
+fn question(name: &str, first: &Value) -> ActionEvent {
     let options = first.list("options");
     let label = |option: &Value| option.as_str().or_else(|| option.get("label")?.as_str()).map(str::to_owned);
     let mut event = ActionEvent::new(GatewayType::ExclusiveDecision, name);
     event.decision = Some(Decision {
         question: first.text("question").unwrap_or("question").to_owned(),
         options: options.iter().filter_map(label).collect(),
+        answered_by: AnsweredBy::Words,
     });
     event
 }

@@ -2,7 +2,7 @@
 
 use hence_canon::Value;
 
-use crate::command::{Deed, Ended, LineEnd, NamedFile, Part, Ran, merged, parts};
+use crate::command::{Deed, Ended, LineEnd, NamedFile, Part, Ran, ShellNames, merged, parts_after};
 use crate::secret;
 use crate::show::shell_word;
 
@@ -13,10 +13,19 @@ use super::text::collapse_to;
 const ARGUMENTS_MAX: usize = 64;
 const ARGUMENT_CHARS_MAX: usize = 400;
 
-/// Returns the actions of one call, with their states; `project` is the folder of the session.
-pub(super) fn actions(mut event: ActionEvent, project: Option<&str>) -> Vec<ActionEvent> {
+/// Returns the actions of one call, with their states; `project` is the folder of the session, `names` are those that the
+/// commands of earlier calls defined.
+pub(super) fn actions(
+    mut event: ActionEvent,
+    project: Option<&str>,
+    names: &mut ShellNames,
+) -> Vec<ActionEvent> {
     let Some(command) = event.command.clone().filter(|_| event.decision.is_none()) else {
         event.status = event.outcome.as_ref().map(super::outcome::ToolOutcome::status);
+        if let (Some(file), Some(text)) = (&event.file, event.written.take()) {
+            names.note_script(file, &text);
+            names.note_script(&folder(Some(file), project), &text);
+        }
         return vec![event];
     };
     let stopped = event.outcome.as_ref().and_then(|outcome| outcome.stopped);
@@ -29,7 +38,11 @@ pub(super) fn actions(mut event: ActionEvent, project: Option<&str>) -> Vec<Acti
     };
     let signs = event.outcome.as_ref().map(|outcome| outcome.signs).unwrap_or_default();
     let folder = folder(event.folder.as_deref(), project);
-    let found = parts(&command, &folder, end, signs);
+    let found = match stopped {
+        // A call that was not let through defined nothing.
+        Some(Status::Refused) => parts_after(&command, &folder, end, signs, &mut names.clone()),
+        _ => parts_after(&command, &folder, end, signs, names),
+    };
     let line = Line { event, command, end, stopped };
     line.actions(&found)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use hence_canon::Value;
 
-use crate::command::{Callee, folder_given, lines_given};
+use crate::command::{Callee, ShellNames, folder_given, lines_given};
 use crate::secret::{self, Redactions};
 use crate::vocabulary::{ActionType, ActivityType};
 
@@ -113,6 +113,8 @@ pub(super) struct ActionEvent {
     pub(super) part: Option<PartText>,
     /// The facts about it that the log does not show.
     pub(super) note: Option<String>,
+    /// The whole text of the file it wrote, if that is short: a later command may run it.
+    pub(super) written: Option<String>,
     /// Whether the text it wrote holds a secret; `None` when the log does not have the text.
     pub(super) contains_secret: Option<bool>,
     pub(super) usage: Option<Usage>,
@@ -136,6 +138,16 @@ pub(super) struct PartText {
 pub(super) struct Decision {
     pub(super) question: String,
     pub(super) options: Vec<String>,
+    pub(super) answered_by: AnsweredBy,
+}
+
+/// The part of a result that answers a question.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum AnsweredBy {
+    /// The words of the result.
+    Words,
+    /// Whether the call was let through: the first option is a yes, the second a no.
+    Permission,
 }
 
 impl ActionEvent {
@@ -165,6 +177,7 @@ impl ActionEvent {
             repeatable: Repeatable::Unknown,
             part: None,
             note: None,
+            written: None,
             contains_secret: None,
             usage: None,
             model: None,
@@ -209,6 +222,7 @@ impl ActionEvent {
                     | ActivityType::GitPush
                     | ActivityType::Deploy
                     | ActivityType::Release
+                    | ActivityType::Change
             )
         );
         acts || self.edits() || self.tags.contains(&"destructive")
@@ -490,11 +504,14 @@ impl Session {
             }
         }
         let folder = self.working_directory.clone();
+        // Each agent has a shell of its own.
+        let mut names: BTreeMap<Option<String>, ShellNames> = BTreeMap::new();
         let events = std::mem::take(&mut self.events);
         for event in events {
             match event {
                 Event::Action(action) => {
-                    for mut action in expand::actions(*action, folder.as_deref()) {
+                    let names = names.entry(action.agent.clone()).or_default();
+                    for mut action in expand::actions(*action, folder.as_deref(), names) {
                         action.redact(&mut self.redactions);
                         self.events.push(Event::Action(Box::new(action)));
                     }

@@ -7,7 +7,8 @@ use hence_canon::time::{Instant, IsoTime};
 use hence_canon::{Object, Value};
 
 use crate::command::{
-    Callee, Deed, Ended, LineEnd, Part, Ran, Signs, folder_given, lines_given, merged, parts,
+    Callee, Deed, Ended, LineEnd, Part, Ran, ShellNames, Signs, folder_given, lines_given, merged,
+    parts_after,
 };
 use crate::secret::{self, Redactions};
 use crate::vocabulary::{
@@ -125,7 +126,7 @@ impl Stated {
 
 impl Span {
     /// Returns one span for each command of a known kind that a tool was given, or the span itself.
-    fn by_command(self) -> Vec<Self> {
+    fn by_command(self, names: &mut ShellNames) -> Vec<Self> {
         let given = self.arguments.as_ref().filter(|_| self.work == Work::ToolCall);
         let lines = given.map(|arguments| lines_given(arguments, Callee::DoesElse)).unwrap_or_default();
         let end = match self.ended {
@@ -135,7 +136,7 @@ impl Span {
         };
         let folder = given.map(folder_given).unwrap_or_default();
         let signs = self.result.as_deref().map(Signs::of).unwrap_or_default();
-        let found = lines.iter().flat_map(|line| merged(&parts(line, folder, end, signs)));
+        let found = lines.iter().flat_map(|line| merged(&parts_after(line, folder, end, signs, names)));
         let mut spans: Vec<Self> =
             found.map(|part| Self { part: Some(Box::new(part)), usage: None, ..self.clone() }).collect();
         match spans.first_mut() {
@@ -285,12 +286,13 @@ pub(super) struct Export {
 pub(super) fn trace(mut export: Export) -> Value {
     let mut removed = Redactions::default();
     // Commands are read before secrets are removed from them.
-    export.spans = export.spans.into_iter().flat_map(Span::by_command).collect();
+    export.spans.sort_by_key(|span| span.start);
+    let mut names = ShellNames::default();
+    export.spans = export.spans.into_iter().flat_map(|span| span.by_command(&mut names)).collect();
     export.spans.iter_mut().for_each(|span| span.redact(&mut removed));
     let mut clean = |text: String| secret::redact(&text, &mut removed).into_owned();
     export.name = export.name.map(&mut clean);
     export.summary = export.summary.map(clean).map(|text| shorten(&text, SUMMARY_CHARS_MAX));
-    export.spans.sort_by_key(|span| span.start);
     let tree = Tree::of(&export.spans);
     let actions: Vec<&Span> = export.spans.iter().filter(|span| !tree.is_internal(&span.id)).collect();
     let mut exchange = Exchange::of(&actions);

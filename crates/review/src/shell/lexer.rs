@@ -1,5 +1,7 @@
 //! The words, operators and redirections of a command line.
 
+use std::ops::Range;
+
 use super::DEPTH_MAX;
 
 /// A word, quotes removed.
@@ -16,6 +18,37 @@ pub(crate) struct Word {
     pub(crate) needs_shell: bool,
     /// The commands of its substitutions.
     pub(crate) inner: Vec<Vec<Token>>,
+    /// Whether it holds a file pattern.
+    pub(crate) has_pattern: bool,
+    /// The parts of its text that a shell replaces, in order.
+    pub(crate) expansions: Vec<Expansion>,
+}
+
+/// A part of a word that a shell replaces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Expansion {
+    /// The bytes of the word's text.
+    pub(crate) place: Range<usize>,
+    pub(crate) quotes: Quotes,
+    pub(crate) source: ExpansionSource,
+}
+
+/// The place of an expansion: its value is split into words only outside of quotes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quotes {
+    Inside,
+    Outside,
+}
+
+/// The source of the text that replaces a part of a word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ExpansionSource {
+    /// The value of a variable, or another text if it has none.
+    Variable { name: String, otherwise: Option<String> },
+    /// The output of the commands with this number in [`Word::inner`].
+    Output(usize),
+    /// Something that only a shell computes.
+    Unknown,
 }
 
 /// The direction of a redirection.
@@ -323,13 +356,14 @@ impl Lexer<'_> {
                     None => self.incomplete = true,
                 },
                 '$' => self.dollar(&mut word),
-                '`' => self.backquoted(&mut word),
+                '`' => self.backquoted(&mut word, Quotes::Outside),
                 '=' => {
                     word.equals.get_or_insert(word.text.len());
                     word.text.push('=');
                 }
                 '*' | '?' | '[' => {
                     word.expands = true;
+                    word.has_pattern = true;
                     word.text.push(letter);
                 }
                 plain => word.text.push(plain),
@@ -352,8 +386,8 @@ impl Lexer<'_> {
         while let Some(letter) = self.next() {
             match letter {
                 '"' => return,
-                '`' => self.backquoted(word),
-                '$' => self.dollar_quoted(word),
+                '`' => self.backquoted(word, Quotes::Inside),
+                '$' => self.expansion(word, Quotes::Inside),
                 '\\' => match self.next() {
                     Some('\n') => {}
                     Some(escaped @ ('"' | '\\' | '$' | '`')) => word.text.push(escaped),
@@ -380,28 +414,51 @@ impl Lexer<'_> {
                 word.quoted = true;
                 self.double_quoted(word);
             }
-            _ => self.dollar_quoted(word),
+            _ => self.expansion(word, Quotes::Outside),
         }
     }
 
     /// Reads what follows a dollar: a substitution, a variable, or nothing that concerns the dollar.
-    fn dollar_quoted(&mut self, word: &mut Word) {
+    fn expansion(&mut self, word: &mut Word, quotes: Quotes) {
         let start = self.at.saturating_sub(1);
-        match self.peek() {
-            Some('(') if self.rest().starts_with("((") => self.balanced(word, '(', ')'),
+        let source = match self.peek() {
+            Some('(') if self.rest().starts_with("((") => {
+                self.balanced(word, '(', ')');
+                Some(ExpansionSource::Unknown)
+            }
             Some('(') => {
                 self.next();
                 let inner = self.nested();
                 word.inner.push(inner);
                 word.needs_shell = true;
-                word.expands = true;
+                Some(ExpansionSource::Output(word.inner.len() - 1))
             }
-            Some('{') => self.balanced(word, '{', '}'),
-            Some('[') => self.balanced(word, '[', ']'),
-            Some(next) if next.is_ascii_alphanumeric() || "_@*#?$!-".contains(next) => word.expands = true,
-            _ => {}
-        }
+            Some('{') => {
+                self.balanced(word, '{', '}');
+                let braces = self.text.get(start..self.at).unwrap_or("");
+                Some(in_braces(braces.trim_start_matches("${").trim_end_matches('}')))
+            }
+            Some('[') => {
+                self.balanced(word, '[', ']');
+                Some(ExpansionSource::Unknown)
+            }
+            Some(next) if next.is_ascii_alphabetic() || next == '_' => {
+                let name: String = self.rest().chars().take_while(|letter| is_of_name(*letter)).collect();
+                self.at += name.len();
+                Some(ExpansionSource::Variable { name, otherwise: None })
+            }
+            Some(next) if next.is_ascii_digit() || "@*#?$!-".contains(next) => {
+                self.next();
+                Some(ExpansionSource::Variable { name: next.to_string(), otherwise: None })
+            }
+            _ => None,
+        };
+        let before = word.text.len();
         word.text.push_str(self.text.get(start..self.at).unwrap_or("$"));
+        if let Some(source) = source {
+            word.expands = true;
+            word.expansions.push(Expansion { place: before..word.text.len(), quotes, source });
+        }
     }
 
     /// Passes over a text in brackets, which a shell would evaluate.
@@ -422,9 +479,11 @@ impl Lexer<'_> {
         self.incomplete = true;
     }
 
-    fn backquoted(&mut self, word: &mut Word) {
+    fn backquoted(&mut self, word: &mut Word, quotes: Quotes) {
         word.needs_shell = true;
         word.expands = true;
+        let before = word.text.len();
+        let mut source = ExpansionSource::Unknown;
         let mut script = String::new();
         let mut ended = false;
         while let Some(letter) = self.next() {
@@ -442,8 +501,10 @@ impl Lexer<'_> {
             let mut lexer =
                 Lexer { text: &script, at: 0, depth: self.depth + 1, incomplete: false, open: Vec::new() };
             word.inner.push(lexer.until_end(false));
+            source = ExpansionSource::Output(word.inner.len() - 1);
         }
         word.text.extend(["`", &script, "`"]);
+        word.expansions.push(Expansion { place: before..word.text.len(), quotes, source });
     }
 
     /// Reads `$'…'`, of whose escapes the common ones are known.
@@ -454,6 +515,12 @@ impl Lexer<'_> {
                 '\\' => match self.next() {
                     Some('n') => word.text.push('\n'),
                     Some('t') => word.text.push('\t'),
+                    Some('x') => word.text.extend(self.letter_of_code(16, 2)),
+                    Some('u') => word.text.extend(self.letter_of_code(16, 4)),
+                    Some(digit @ '0'..='7') => {
+                        self.at -= digit.len_utf8();
+                        word.text.extend(self.letter_of_code(8, 3));
+                    }
                     Some(other) => word.text.push(other),
                     None => break,
                 },
@@ -462,4 +529,38 @@ impl Lexer<'_> {
         }
         self.incomplete = true;
     }
+
+    /// Reads the digits of a letter's code.
+    fn letter_of_code(&mut self, radix: u32, digits_max: usize) -> Option<char> {
+        let digits: String =
+            self.rest().chars().take(digits_max).take_while(|letter| letter.is_digit(radix)).collect();
+        self.at += digits.len();
+        char::from_u32(u32::from_str_radix(&digits, radix).ok()?)
+    }
+}
+
+/// Returns the source of `${…}`, given the text in its braces.
+fn in_braces(text: &str) -> ExpansionSource {
+    // `${!x}` is the variable that the value of x names.
+    let sign = text.strip_prefix('!').map_or(0, |_| 1);
+    let end = text.get(sign..).and_then(|name| name.find(|letter| !is_of_name(letter)));
+    let end = end.map_or(text.len(), |end| end + sign);
+    let (name, rest) = text.split_at(end);
+    let is_special = name.is_empty() && matches!(text, "@" | "*");
+    let name = if is_special { text } else { name };
+    let otherwise = [":-", ":=", "-", "="].into_iter().find_map(|operator| rest.strip_prefix(operator));
+    match name {
+        "" => ExpansionSource::Unknown,
+        name if is_special || rest.is_empty() || matches!(rest, "[@]" | "[*]") => {
+            ExpansionSource::Variable { name: name.to_owned(), otherwise: None }
+        }
+        name => otherwise.map_or(ExpansionSource::Unknown, |otherwise| ExpansionSource::Variable {
+            name: name.to_owned(),
+            otherwise: Some(otherwise.to_owned()),
+        }),
+    }
+}
+
+fn is_of_name(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || letter == '_'
 }

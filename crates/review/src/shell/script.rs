@@ -1,5 +1,7 @@
 //! Any command line, read as far as it can be understood: what would run, in which order, and under which condition.
 
+use std::sync::Arc;
+
 use super::DEPTH_MAX;
 use super::lexer::{Operator, Redirect, Token, TokenKind, Word, tokens};
 
@@ -44,6 +46,17 @@ pub(crate) struct Item {
     /// Whether nobody waits for it.
     pub(crate) in_background: bool,
     pub(crate) stages: Vec<Stage>,
+    /// The name of the function whose body it is part of: it runs when the function is called.
+    pub(crate) function: Option<Arc<str>>,
+    /// The loops over words that it is inside of, outermost first.
+    pub(crate) loops: Vec<Arc<ForLoop>>,
+}
+
+/// The head of a loop over words: `for name in a b`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ForLoop {
+    pub(crate) name: String,
+    pub(crate) words: Vec<Word>,
 }
 
 /// A part of a pipeline.
@@ -72,7 +85,7 @@ impl Script {
 
     /// Reads the commands of a substitution; `text` is what the tokens were made of.
     pub(crate) fn of_tokens(tokens: &[Token], text: &str) -> Self {
-        let mut parser = Parser { tokens, text, at: 0, guards: Vec::new(), names_function: false };
+        let mut parser = Parser { tokens, text, at: 0, blocks: Vec::new(), function: None };
         parser.script(0)
     }
 }
@@ -81,10 +94,26 @@ struct Parser<'a> {
     tokens: &'a [Token],
     text: &'a str,
     at: usize,
-    /// The guards of the constructs that are open, innermost last.
-    guards: Vec<Guard>,
-    /// Whether the name of a function has been read, whose body comes next.
-    names_function: bool,
+    /// The constructs that are open, innermost last.
+    blocks: Vec<Block>,
+    /// The name of a function that has been read and whose body comes next.
+    function: Option<Arc<str>>,
+}
+
+/// A construct that is open.
+#[derive(Default)]
+struct Block {
+    guard: Guard,
+    /// The function whose body it is.
+    function: Option<Arc<str>>,
+    /// The loop whose body it is.
+    head: Option<Arc<ForLoop>>,
+}
+
+impl Block {
+    fn guarded(guard: Guard) -> Self {
+        Self { guard, ..Self::default() }
+    }
 }
 
 /// An unfinished pipeline.
@@ -93,6 +122,8 @@ struct Open {
     join: Join,
     negated: bool,
     guard: Option<Guard>,
+    /// The function whose body it is, if the body is in round brackets.
+    function: Option<Arc<str>>,
     stages: Vec<Stage>,
     command: Command,
     start: Option<usize>,
@@ -142,9 +173,10 @@ impl Parser<'_> {
                         Operator::Open if self.is_function(&open) => open = Open::default(),
                         Operator::Open if depth < DEPTH_MAX => {
                             open.close_command(self.text);
-                            let guards = std::mem::take(&mut self.guards);
+                            open.function = self.function.take();
+                            let blocks = std::mem::take(&mut self.blocks);
                             let group = self.script(depth + 1);
-                            self.guards = guards;
+                            self.blocks = blocks;
                             open.stages.push(Stage::Group(group, Vec::new()));
                         }
                         Operator::Close if depth > 0 => break,
@@ -168,16 +200,23 @@ impl Parser<'_> {
     /// Ends a pipeline; `next` joins the one that follows.
     fn finish(&self, script: &mut Script, open: &mut Open, next: Join, in_background: bool) {
         open.close_command(self.text);
-        let Open { join, negated, guard, stages, .. } = std::mem::take(open);
+        let Open { join, negated, guard, stages, function, .. } = std::mem::take(open);
         if stages.is_empty() {
             // An empty line after `&&` does not end the list.
             open.join = if next == Join::Then { join } else { next };
             open.guard = guard;
             return;
         }
-        let guard = guard.unwrap_or_else(|| self.guards.last().copied().unwrap_or_default());
-        script.items.push(Item { join, guard, negated, in_background, stages });
+        let guard = guard.unwrap_or_else(|| self.guard());
+        let function = function.or_else(|| self.blocks.iter().find_map(|block| block.function.clone()));
+        let loops = self.blocks.iter().filter_map(|block| block.head.clone()).collect();
+        script.items.push(Item { join, guard, negated, in_background, stages, function, loops });
         open.join = next;
+    }
+
+    /// Returns the guard of the innermost construct that is open.
+    fn guard(&self) -> Guard {
+        self.blocks.last().map(|block| block.guard).unwrap_or_default()
     }
 
     /// Returns whether a `[[` is open, inside of which operators belong to the test.
@@ -191,12 +230,12 @@ impl Parser<'_> {
     fn is_function(&mut self, open: &Open) -> bool {
         let closes =
             self.tokens.get(self.at).is_some_and(|next| next.kind == TokenKind::Operator(Operator::Close));
-        let is_function = open.command.words.len() == 1 && closes;
-        if is_function {
+        let [name] = open.command.words.as_slice() else { return false };
+        if closes {
             self.at += 1;
-            self.names_function = true;
+            self.function = Some(name.text.as_str().into());
         }
-        is_function
+        closes
     }
 
     fn word(&mut self, open: &mut Open, word: &Word, token: &Token) {
@@ -221,27 +260,30 @@ impl Parser<'_> {
     fn keyword(&mut self, open: &mut Open, word: &str) -> bool {
         match word {
             "!" => open.negated = true,
-            // Whether the body of a function ever runs is not known here.
             "{" => {
-                let inside = self.guards.last().copied().unwrap_or_default();
-                let guard = if std::mem::take(&mut self.names_function) { Guard::Branch } else { inside };
-                self.guards.push(guard);
+                let block = match self.function.take() {
+                    // Where the body of a function runs, its own commands are under no condition.
+                    Some(name) => Block { function: Some(name), ..Block::default() },
+                    None => Block::guarded(self.guard()),
+                };
+                self.blocks.push(block);
             }
+            "function" => self.function_name(),
             "if" | "while" | "until" => {
-                self.guards.push(Guard::Branch);
+                self.blocks.push(Block::guarded(Guard::Branch));
                 open.guard = Some(Guard::Condition);
             }
             "elif" => open.guard = Some(Guard::Condition),
             "then" | "else" | "do" => open.guard = None,
             "fi" | "done" | "esac" | "}" => {
-                self.guards.pop();
+                self.blocks.pop();
             }
             "for" | "select" => {
-                self.guards.push(Guard::Loop);
-                self.skip_header();
+                let head = self.loop_head();
+                self.blocks.push(Block { head, ..Block::guarded(Guard::Loop) });
             }
             "case" => {
-                self.guards.push(Guard::Branch);
+                self.blocks.push(Block::guarded(Guard::Branch));
                 self.skip_words_to_in();
             }
             _ => return false,
@@ -249,14 +291,34 @@ impl Parser<'_> {
         true
     }
 
-    /// Passes over `x in a b`.
-    fn skip_header(&mut self) {
+    /// Reads the name after `function`, and passes over the brackets that may follow.
+    fn function_name(&mut self) {
+        let Some(Token { kind: TokenKind::Word(word), .. }) = self.tokens.get(self.at) else { return };
+        self.function = Some(word.text.as_str().into());
+        self.at += 1;
+        let is = |at: usize, operator| {
+            self.tokens.get(at).is_some_and(|token| token.kind == TokenKind::Operator(operator))
+        };
+        if is(self.at, Operator::Open) && is(self.at + 1, Operator::Close) {
+            self.at += 2;
+        }
+    }
+
+    /// Reads `x in a b`; nothing for a loop over something else.
+    fn loop_head(&mut self) -> Option<Arc<ForLoop>> {
+        let mut words = Vec::new();
         while let Some(token) = self.tokens.get(self.at) {
-            if token.kind == TokenKind::Operator(Operator::Then) {
-                return;
+            match &token.kind {
+                TokenKind::Operator(Operator::Then) => break,
+                TokenKind::Word(word) => words.push(word.clone()),
+                _ => {}
             }
             self.at += 1;
         }
+        let mut words = words.into_iter();
+        let name = words.next().map(|word| word.text).filter(|name| is_name(name))?;
+        words.next().filter(|word| word.text == "in")?;
+        Some(Arc::new(ForLoop { name, words: words.collect() }))
     }
 
     /// Passes over `$x in`.
@@ -307,6 +369,7 @@ mod tests {
                 Join::Or => "|",
             };
             let guard = match item.guard {
+                _ if item.function.is_some() => "/",
                 Guard::None => "",
                 Guard::Condition => "?",
                 Guard::Loop => "*",
@@ -339,6 +402,7 @@ mod tests {
             ("case $x in a) b;; *) c;; esac; d", ";/b ;/c ;d"),
             ("[[ -f a && -f b ]] && c", ";[[·-f·a·-f·b·]] &c"),
             ("f() { a; }; b", ";/a ;b"),
+            ("function f { a; }; function g() { b; }; h() ( c ); d", ";/a ;/b ;/(;c) ;d"),
             ("! a; { b; c; }", ";!a ;b ;c"),
             ("sleep 9 & b", ";sleep·9 ;b"),
             ("diff <(a) <(b)", ";diff·Read:·Read:"),

@@ -9,7 +9,7 @@ use hence_journal::LINE_BYTES_MAX;
 use super::checked_disk::FILE_BYTES_MAX;
 use super::disk::{Access, Kind, LockOutcome};
 use super::layout::RunFolder;
-use super::{FileStore, index, journal_end, lease};
+use super::{FileStore, index, journal_end, lease, made};
 use crate::doctor::References;
 use crate::{
     AttachmentName, DiskError, DiskErrorKind, Doctor, Finding, Gravity, Lease, Repair, Repaired, Report,
@@ -104,12 +104,34 @@ impl FileStore {
                 findings.push(misplaced);
             } else if entry.is_folder || !is_own && AttachmentName::new(&entry.name).is_err() {
                 findings.push(Finding::Stray { path });
+            } else if let Some(wrong) = self.wrong_note(folder, &path) {
+                findings.push(wrong);
             } else if !is_own || path == folder.journal() {
                 findings
                     .extend(self.collect_references(&path, references).err().map(|error| unreadable(&error)));
             }
         }
         findings
+    }
+
+    /// Judges the notes of the store next to a journal: where the run was made, and its id if that is long.
+    fn wrong_note(&self, folder: &RunFolder, path: &Path) -> Option<Finding> {
+        let path = path.to_owned();
+        if path == folder.made() {
+            return match self.disk.read_within(&path, made::NOTE_BYTES_MAX) {
+                Ok(note) if made::is_note(&note) => None,
+                Err(error) if error.kind == DiskErrorKind::Missing => None,
+                _ => {
+                    let reason =
+                        "it is no note of a run that was made here, so the run counts as made elsewhere";
+                    Some(Finding::WrongNote { path, reason: reason.to_owned() })
+                }
+            };
+        }
+        let has_long_id =
+            folder.path().file_name().is_some_and(|name| name.to_string_lossy().starts_with("%%"));
+        let is_needless = path == folder.id() && !has_long_id;
+        is_needless.then_some(Finding::Stray { path })
     }
 
     /// Finds what no list of runs shows: journals under names that are not those of runs, and links, pipes and devices.

@@ -11,7 +11,7 @@ use super::layout::RunFolder;
 use crate::{DiskError, DiskErrorKind, RunId, StoreError};
 
 /// The most bytes of a note.
-const NOTE_BYTES_MAX: u64 = 128;
+pub(super) const NOTE_BYTES_MAX: u64 = 128;
 
 /// The origin of a run that is created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +44,17 @@ impl FileStore {
         }
         Ok(())
     }
+}
+
+/// Returns whether bytes have the form of a note, of whatever run.
+pub(super) fn is_note(bytes: &[u8]) -> bool {
+    let text = std::str::from_utf8(bytes).ok().and_then(|text| text.strip_suffix('\n'));
+    let words: Vec<&str> = text.map(|text| text.split(' ').collect()).unwrap_or_default();
+    let is_number = |word: &str| {
+        let digits = word.strip_prefix('-').unwrap_or(word);
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    matches!(words.as_slice(), ["hence-made", "1", number, created] if is_number(number) && is_number(created))
 }
 
 fn text(Identity { number, created }: Identity) -> Vec<u8> {

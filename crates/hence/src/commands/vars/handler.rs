@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use hence_canon::{Object, Value, canonical_bytes};
 use hence_capabilities::process::{self, Ended, Job, Keep, Limits, Program};
-use hence_store::{AttachmentName, Durability};
+use hence_store::{AttachmentName, Durability, RunId, StoreError, StoreHandle};
 use hence_variables::{StateId, Status};
 
 use crate::commands::split_words;
@@ -70,10 +70,39 @@ pub(super) fn run(
     Ok(Exit::Partial)
 }
 
+/// Returns the name of the record of handlers.
+fn log_name() -> AttachmentName {
+    AttachmentName::new("handlers.ndjson").expect("the name is plain")
+}
+
+/// Returns the first line of the record of handlers that no handler wrote. A part of a line at the end is that of a process that
+/// was killed.
+pub(crate) fn wrong_line(store: &StoreHandle, run: &RunId) -> Option<String> {
+    let bytes = match store.attachment(run, &log_name()) {
+        Err(StoreError::NoSuchAttachment { .. }) => return None,
+        Err(error) => return Some(error.to_string()),
+        Ok(bytes) => bytes,
+    };
+    let mut lines = bytes.split_inclusive(|byte| *byte == b'\n').enumerate();
+    let wrong = lines.find(|(_, line)| line.ends_with(b"\n") && !is_entry(line))?;
+    Some(format!("{}: line {} is not that of a handler", log_name(), wrong.0 + 1))
+}
+
+fn is_entry(line: &[u8]) -> bool {
+    let Ok(entry) = hence_canon::parse(line) else { return false };
+    let word = |key: &str| entry.get(key).and_then(Value::as_str);
+    let has_command = entry.get("command").and_then(Value::as_array).is_some();
+    let is_known = match word("handler") {
+        Some("begun") => true,
+        Some("ended") => word("outcome").is_some(),
+        _ => false,
+    };
+    is_known && has_command && word("state").is_some()
+}
+
 /// Appends a line to the record of handlers, durably.
 fn note(session: &Session<'_>, entry: &Object) -> Result<(), CliError> {
-    let name =
-        AttachmentName::new("handlers.ndjson").map_err(|error| CliError::from_error(Code::Disk, error))?;
+    let name = log_name();
     let mut line = canonical_bytes(&entry.clone().into());
     line.push(b'\n');
     let mut writer = session.store.open(&session.id)?.writer;

@@ -14,13 +14,13 @@ fn row(text: &str) -> String {
 }
 
 /// A Claude Code session: the user's task, then calls with their results.
-struct Claude {
+pub(super) struct Claude {
     rows: Vec<String>,
     calls: usize,
 }
 
 impl Claude {
-    fn asked(task: &str) -> Self {
+    pub(super) fn asked(task: &str) -> Self {
         let mut claude = Self { rows: Vec::new(), calls: 0 };
         claude.user(task);
         claude
@@ -43,7 +43,7 @@ impl Claude {
         self.push(&[("type", "assistant".into()), ("message", message.into())])
     }
 
-    fn calls(&mut self, tool: &str, input: &str) -> &mut Self {
+    pub(super) fn calls(&mut self, tool: &str, input: &str) -> &mut Self {
         self.calls += 1;
         let block = Object::from_iter([
             ("type", Value::from("tool_use")),
@@ -55,7 +55,7 @@ impl Claude {
         self.push(&[("type", "assistant".into()), ("message", message.into())])
     }
 
-    fn result(&mut self, text: &str, is_error: bool) -> &mut Self {
+    pub(super) fn result(&mut self, text: &str, is_error: bool) -> &mut Self {
         let block = Object::from_iter([
             ("type", Value::from("tool_result")),
             ("tool_use_id", format!("c{}", self.calls).into()),
@@ -66,12 +66,12 @@ impl Claude {
         self.push(&[("type", "user".into()), ("message", message.into())])
     }
 
-    fn bash(&mut self, command: &str, output: &str, is_error: bool) -> &mut Self {
+    pub(super) fn bash(&mut self, command: &str, output: &str, is_error: bool) -> &mut Self {
         let input = Object::from_iter([("command", command)]);
         self.calls("Bash", &Value::from(input).to_string()).result(output, is_error)
     }
 
-    fn trace(&self) -> Value {
+    pub(super) fn trace(&self) -> Value {
         trace(&self.rows.join("\n"), Format::ClaudeCode)
     }
 }
@@ -91,7 +91,7 @@ fn trace(log: &str, format: Format) -> Value {
     trace.clone()
 }
 
-fn actions(trace: &Value) -> Vec<String> {
+pub(super) fn actions(trace: &Value) -> Vec<String> {
     let told = |action: &Value| {
         let status = at(action, "/result/status").as_str().unwrap_or("-").to_owned();
         format!("{} {status}", at(action, "/type").as_str().unwrap_or(""))

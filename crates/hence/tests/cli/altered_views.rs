@@ -1,0 +1,152 @@
+//! Views of a run whose journal was altered: each says that what it shows is not what was recorded.
+
+use hence_testkit::cli::{Answer, World};
+
+/// Makes a completed run of a skill with so many steps.
+fn run_of(steps: usize) -> World {
+    let world = World::new();
+    let steps: String = (0..steps)
+        .map(|number| {
+            format!("{{id: s{number}, uses: text.join, input: {{parts: [inputs.q]}}, output: {{text: vars.v{number}}}}},")
+        })
+        .collect();
+    world.write(
+        "many.yaml",
+        format!(
+            "{{id: many, version: 1.0.0, name: Many, description: d, inputs: {{q: {{type: string}}}}, outputs: {{}}, steps: [{steps}]}}"
+        ),
+    );
+    world.ask(&["run", "many.yaml", "--input", "q=right", "--run-id", "many"]);
+    world
+}
+
+/// Replaces a text in one record.
+fn alter(world: &World, record: usize, from: &str, to: &str) {
+    let journal = String::from_utf8(world.journal("many")).unwrap();
+    let lines: Vec<String> = journal
+        .lines()
+        .enumerate()
+        .map(|(index, line)| if index == record { line.replace(from, to) } else { line.to_owned() })
+        .collect();
+    let altered = lines.join("\n") + "\n";
+    assert_ne!(altered, journal);
+    world.set_journal("many", altered);
+}
+
+fn said(answer: &Answer) -> String {
+    format!("{}{}", String::from_utf8_lossy(&answer.stdout), answer.stderr)
+}
+
+#[test]
+fn every_view_of_an_altered_run_says_that_its_chain_is_broken() {
+    for steps in [3, 300] {
+        let world = run_of(steps);
+        assert!(world.out("runs").contains("completed"), "{}", world.out("runs"));
+        // A value, and a time that no state depends on.
+        for (from, to) in [("right", "wrong"), ("\"finished_at\":\"2", "\"finished_at\":\"1")] {
+            alter(&world, 2, from, to);
+            let runs = world.out("runs");
+            assert!(runs.contains("damaged") && !runs.contains("completed"), "{runs}");
+            let why = said(&world.ask(&["why", "many"]));
+            assert!(why.contains("damaged") && why.contains("record 2"), "{why}");
+            for view in ["log many", "show many 2", "stats many", "state many", "state many --cognition"] {
+                let answer = world.ask(&view.split(' ').collect::<Vec<_>>());
+                assert!(answer.code != 0 && said(&answer).contains("record 2"), "{view}: {}", said(&answer));
+                let mut json = view.split(' ').collect::<Vec<_>>();
+                json.push("--json");
+                let answer = world.ask(&json);
+                assert!(answer.code != 0 && answer.stderr.contains("record 2"), "{view}: {}", said(&answer));
+            }
+            let log = world.ask(&["log", "many", "--limit", "5"]);
+            assert!(said(&log).lines().any(|line| line.starts_with('2') && line.contains("altered")), "{}", said(&log));
+            assert_eq!(log.code, 5);
+            alter(&world, 2, to, from);
+            assert!(world.out("runs").contains("completed"), "{}", world.out("runs"));
+            world.out("log many");
+        }
+    }
+}
+
+#[test]
+fn a_window_of_a_long_run_is_that_of_the_whole_journal() {
+    let world = run_of(300);
+    let whole = world.ask(&["log", "many", "--limit", "0"]).stdout;
+    let whole = String::from_utf8(whole).unwrap();
+    let rows: Vec<&str> = whole.lines().collect();
+    for from in [0_usize, 1, 63, 64, 65, 200, 301] {
+        let text = world.out(&format!("log many --from {from} --limit 7"));
+        for (place, row) in text.lines().skip(1).filter(|row| !row.contains("more;")).enumerate() {
+            let expected: Vec<&str> = rows[from + place + 1].split_whitespace().collect();
+            assert_eq!(row.split_whitespace().collect::<Vec<_>>(), expected, "{from}");
+        }
+        let by_index = world.ask(&["show", &format!("many@{from}"), "--json"]);
+        assert_eq!(by_index.json()["index"], from);
+    }
+    let by_name = world.ask(&["show", "many", "s100", "--json"]).json();
+    let index = by_name["index"].as_u64().unwrap();
+    assert_eq!(world.ask(&["show", &format!("many@{index}"), "--json"]).json(), by_name);
+    for place in ["many@302", "many@99999999999"] {
+        assert_eq!(world.ask(&["show", place]).code, 2, "{place}");
+        assert_eq!(world.ask(&["log", place]).code, 2, "{place}");
+    }
+    assert!(world.out("log many --from 302").contains("no record there; the run has 302"));
+    // A record that is not where it says it is: the lines are counted.
+    let journal = world.journal("many");
+    let lines: Vec<&[u8]> = journal.split_inclusive(|byte| *byte == b'\n').collect();
+    let without: Vec<u8> = [&lines[..150], &lines[151..]].concat().concat();
+    world.set_journal("many", &without);
+    let answer = world.ask(&["log", "many", "--from", "149", "--limit", "3"]);
+    assert!(answer.code == 5 && said(&answer).contains("record 150"), "{}", said(&answer));
+}
+
+#[test]
+fn garbage_in_the_notes_next_to_a_journal_is_named() {
+    let world = run_of(1);
+    assert_eq!(world.ask(&["doctor"]).code, 0);
+    for (name, garbage) in [("made", "garbage\n"), ("made", "hence-made 1 x y\n"), ("id", "many")] {
+        let path = format!(".hence/runs/many/{name}");
+        let before = std::fs::read(world.path(&path)).ok();
+        world.write(&path, garbage);
+        let answer = world.ask(&["doctor"]);
+        assert!(said(&answer).contains(&format!("many/{name}:")), "{}", said(&answer));
+        match before {
+            Some(before) => drop(world.write(&path, before)),
+            None => std::fs::remove_file(world.path(&path)).unwrap(),
+        }
+        assert!(world.out("doctor").contains("nothing is wrong"));
+    }
+    world.out("vars init v");
+    let ended = world.ask(&["vars", "final", "v", "done", "--on-complete", "true"]);
+    assert_eq!(ended.code, 0, "{}", said(&ended));
+    let path = ".hence/runs/v/handlers.ndjson";
+    let log = String::from_utf8(world.read(path)).unwrap();
+    assert_eq!(log.lines().count(), 2);
+    assert!(world.out("doctor").contains("nothing is wrong"));
+    for garbage in [format!("{log}garbage\n"), format!("{{}}\n{log}"), log.replace("begun", "bogus")] {
+        world.write(path, garbage);
+        let answer = world.ask(&["doctor"]);
+        assert!(answer.code == 1 && said(&answer).contains("run v: handlers.ndjson: line"), "{}", said(&answer));
+    }
+    // A part of a line is that of a process that was killed.
+    world.write(path, format!("{log}{{\"handler\""));
+    world.out("doctor");
+}
+
+#[test]
+fn an_artifact_of_a_long_run_is_that_of_its_state() {
+    let world = run_of(300);
+    let state = world.ask(&["state", "many", "--json"]).json();
+    let artifacts = state["artifacts"].as_object().unwrap();
+    for (key, value) in artifacts.iter().step_by(17) {
+        let shown = world.ask(&["state", "many", &format!("/artifacts/{key}"), "--json"]).json();
+        assert_eq!(shown, *value, "{key}");
+    }
+    let by_name = world.ask(&["state", "many", "artifacts.s7.produced", "--json"]).json();
+    assert_eq!(by_name, serde_json::json!({"text": "right"}));
+    for nothing in ["/artifacts/s300", "/artifacts/000001:s7", "/artifacts/s7/nope", "/artifacts/s"] {
+        assert_eq!(world.ask(&["state", "many", nothing]).code, 2, "{nothing}");
+    }
+    alter(&world, 8, "right", "wrong");
+    let answer = world.ask(&["state", "many", "/artifacts/s7"]);
+    assert!(answer.code == 5 && said(&answer).contains("record 8"), "{}", said(&answer));
+}

@@ -1,0 +1,133 @@
+//! Commands inside of scripts and code: files that the log shows being written and then run, and code that starts programs.
+//!
+//! What such a script does besides is not known, so only deeds that rules are about are taken from it, and whether they were
+//! done is uncertain.
+
+use std::collections::BTreeMap;
+
+use crate::shell::{Command, Word};
+
+use super::program::name_of;
+
+/// The scripts that are remembered, and the bytes of each.
+const SCRIPTS_MAX: usize = 200;
+const SCRIPT_BYTES_MAX: usize = 64 * 1024;
+
+/// Words by which code starts a program.
+#[rustfmt::skip]
+const STARTS: &[&str] = &[
+    "subprocess", "os.system", "popen", "Popen", "os.exec", "os.spawn", "pty.spawn", "exec", "spawn", "system(", "system ", "%x", "shell_exec",
+    "passthru", "`", "sh.", "Bun.$", "$`",
+];
+
+/// Programs that run code of their own language.
+const INTERPRETERS: &[&str] =
+    &["python", "pypy", "pypy3", "node", "bun", "deno", "ruby", "perl", "php", "tsx", "ts-node", "lua"];
+
+/// The content of files that a log shows being written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Scripts(BTreeMap<String, String>);
+
+impl Scripts {
+    /// Notes that a file was written, with this text after what it held before.
+    pub(super) fn append(&mut self, path: &str, text: &str) {
+        let whole = format!("{}{text}", self.0.get(path).map_or("", String::as_str));
+        self.write(path, &whole);
+    }
+
+    /// Notes that a file was written whole.
+    pub(super) fn write(&mut self, path: &str, text: &str) {
+        let fits = self.0.len() < SCRIPTS_MAX || self.0.contains_key(path);
+        if text.len() <= SCRIPT_BYTES_MAX && fits {
+            self.0.insert(path.to_owned(), text.to_owned());
+        } else {
+            self.0.remove(path);
+        }
+    }
+
+    /// Returns the command lines of a file that is run.
+    fn lines_of(&self, path: Option<String>, interpreter: Option<&str>) -> Vec<String> {
+        let Some(text) = path.and_then(|path| self.0.get(&path)) else { return Vec::new() };
+        let first = text.lines().next().unwrap_or_default();
+        let says = first.strip_prefix("#!").and_then(|program| {
+            let name = program.split_whitespace().rfind(|word| !word.starts_with('-'))?;
+            Some(name_of(name))
+        });
+        let is_code = |name: &str| INTERPRETERS.contains(&name);
+        match interpreter.or(says.as_deref()) {
+            Some(name) if is_code(name) => lines_of_code(text),
+            _ => vec![text.clone()],
+        }
+    }
+}
+
+/// Returns the command lines that a command hides in a script or in code; `place` gives the path of a file it names, and `input`
+/// is the text that it reads, if the line shows it.
+pub(super) fn hidden_lines(
+    scripts: &Scripts,
+    command: &Command,
+    words: &[Word],
+    input: Option<&str>,
+    place: impl Fn(&str) -> Option<String>,
+) -> Vec<String> {
+    let Some((program, arguments)) = words.split_first() else { return Vec::new() };
+    let name = name_of(&program.text);
+    let texts: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
+    let body = command.redirects.iter().find_map(|redirect| redirect.body.as_deref());
+    let given = body.or(input).map(str::to_owned);
+    match name.as_str() {
+        "trap" => texts
+            .first()
+            .filter(|script| !script.starts_with('-'))
+            .map(|script| (*script).to_owned())
+            .into_iter()
+            .collect(),
+        "at" | "batch" => given.into_iter().collect(),
+        "source" | "." => match texts.first() {
+            Some(&"/dev/stdin") => given.into_iter().collect(),
+            Some(file) => scripts.lines_of(place(file), Some("sh")),
+            None => Vec::new(),
+        },
+        name if INTERPRETERS.contains(&name) => {
+            let is_code = |text: &&&str| matches!(**text, "-c" | "-e" | "--eval" | "-r" | "-E" | "eval");
+            let flag = texts.iter().position(|text| is_code(&text));
+            let file = texts.iter().find(|text| !text.starts_with('-'));
+            match (flag.and_then(|flag| texts.get(flag + 1)), file) {
+                (Some(code), _) => lines_of_code(code),
+                (None, Some(file)) => scripts.lines_of(place(file), Some(name)),
+                (None, None) => given.map(|code| lines_of_code(&code)).unwrap_or_default(),
+            }
+        }
+        _ => scripts.lines_of(place(&program.text), None),
+    }
+}
+
+/// Returns the command lines in code that starts programs: each text with several words, and each list of texts.
+fn lines_of_code(code: &str) -> Vec<String> {
+    if code.len() > SCRIPT_BYTES_MAX || !STARTS.iter().any(|start| code.contains(start)) {
+        return Vec::new();
+    }
+    let mut lines = Vec::new();
+    let mut list: Vec<String> = Vec::new();
+    let mut rest = code;
+    while let Some(at) = rest.find(['\'', '"', '`']) {
+        let (before, after) = rest.split_at(at);
+        // Texts that only commas stand between are the words of one command.
+        let continues = before.trim_matches([' ', '\n', '\t', ',', '[', '(']).is_empty();
+        if !continues {
+            lines.extend((list.len() > 1).then(|| super::line_of(&list)));
+            list.clear();
+        }
+        let quote = after.get(..1).unwrap_or_default();
+        let inside = after.get(1..).unwrap_or_default();
+        let Some(end) = inside.find(quote) else { break };
+        let text = inside.get(..end).unwrap_or_default();
+        if text.trim().contains(' ') {
+            lines.push(text.to_owned());
+        }
+        list.push(text.to_owned());
+        rest = inside.get(end + 1..).unwrap_or_default();
+    }
+    lines.extend((list.len() > 1).then(|| super::line_of(&list)));
+    lines
+}
