@@ -16,7 +16,7 @@ use crate::state::{
 
 /// The promise that a change needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Promise {
+pub enum Promise {
     /// It survives power loss: a person was told about it.
     Synced,
     /// It survives the death of the process. Power loss ends the workers too, and then claims, heartbeats and reports of workers
@@ -25,15 +25,26 @@ pub(crate) enum Promise {
 }
 
 /// A place that stores the rows of a queue.
-pub(crate) trait Host: Send + Sync {
-    fn now(&self) -> Time;
+pub trait Host: Send + Sync {
+    /// Returns the time by the queue's clock.
+    ///
+    /// # Errors
+    /// [`QueueError`] when the place cannot be reached.
+    fn now(&self) -> Result<Time, QueueError>;
 
+    /// Returns a number that changes when the rows do.
     fn version(&self) -> u64;
 
     /// Reads the state as it is stored now.
+    ///
+    /// # Errors
+    /// [`QueueError`] when the place cannot be reached or read.
     fn read<T>(&self, look: impl FnOnce(&QueueState) -> T) -> Result<T, QueueError>;
 
     /// Changes the state and stores the rows that changed, all or none.
+    ///
+    /// # Errors
+    /// [`QueueError::Refused`] when the edit is refused; any other error leaves open whether the rows are stored.
     fn change<T>(
         &self,
         promise: Promise,
@@ -45,9 +56,16 @@ pub(crate) trait Host: Send + Sync {
 #[derive(Debug)]
 pub struct HostedQueue<H>(pub(crate) H);
 
+impl<H> HostedQueue<H> {
+    /// Makes the queue of a place.
+    pub fn at_host(host: H) -> Self {
+        Self(host)
+    }
+}
+
 impl<H: Host> JobQueue for HostedQueue<H> {
     fn now(&self) -> Result<Time, QueueError> {
-        Ok(self.0.now())
+        self.0.now()
     }
 
     fn version(&self) -> u64 {
@@ -92,7 +110,7 @@ impl<H: Host> JobQueue for HostedQueue<H> {
     }
 
     fn queues(&self) -> Result<Vec<QueueReport>, QueueError> {
-        let now = self.0.now();
+        let now = self.0.now()?;
         self.0.read(|state| state.queues(now))
     }
 
@@ -162,7 +180,7 @@ impl<H: Host> JobQueue for HostedQueue<H> {
     }
 
     fn due_schedules(&self) -> Result<Vec<Schedule>, QueueError> {
-        let now = self.0.now();
+        let now = self.0.now()?;
         self.0.read(|state| state.due_schedules(now))
     }
 

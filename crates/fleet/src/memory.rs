@@ -52,8 +52,8 @@ impl fmt::Debug for Memory {
 }
 
 impl Host for Memory {
-    fn now(&self) -> Time {
-        self.clock.now()
+    fn now(&self) -> Result<Time, QueueError> {
+        Ok(self.clock.now())
     }
 
     fn version(&self) -> u64 {

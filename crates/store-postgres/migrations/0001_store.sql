@@ -152,12 +152,11 @@ begin
         end if;
     end loop;
     if exists (select from pg_roles where rolname = 'hence_writer') then
-        grant insert on {schema}.section, {schema}.run, {schema}.record, {schema}.blob, {schema}.blob_part, {schema}.tombstone
-            to hence_writer;
+        grant insert on {schema}.section, {schema}.run, {schema}.record, {schema}.blob, {schema}.blob_part to hence_writer;
         grant update (epoch, holder, lease_token, lease_until, head_count, head_hash, journal_bytes, updated_at)
             on {schema}.run to hence_writer;
         grant insert, update, delete on {schema}.attachment, {schema}.attachment_part, {schema}.cached_view to hence_writer;
-        grant insert, update (stone, removed_at) on {schema}.tombstone to hence_writer;
+        grant insert on {schema}.tombstone to hence_writer;
         grant usage on sequence {schema}.attachment_revision to hence_writer;
         grant execute on function {schema}.remove_run(bigint, bigint, bytea) to hence_writer;
         grant execute on function {schema}.remove_blob(integer, bytea) to hence_writer;

@@ -101,7 +101,8 @@ impl EngineHandle {
         }
     }
 
-    fn send<T, F>(
+    /// Lets the thread do something without waiting for it; the answer comes through the channel.
+    pub(crate) fn send<T, F>(
         &self,
         job: impl FnOnce(Rc<Engine>) -> F + Send + 'static,
     ) -> Result<std::sync::mpsc::Receiver<Result<T, StoreError>>, StoreError>

@@ -4,7 +4,7 @@
 //! the database, appends of many runs in one statement and one commit. A journal has the same bytes as in a folder. Callers
 //! stay synchronous: a thread of the store talks to the server.
 //!
-//! This crate reads no environment, applies no migration unless told to, and has no queue of work. The page
+//! This crate reads no environment, applies no migration unless told to, and drives no run. The page
 //! `docs/postgres.md` describes the tables, the roles, and for each operation what is stored if a process dies in it.
 //!
 //! ```no_run
@@ -29,6 +29,7 @@ mod failure;
 mod journal_append;
 mod lease;
 mod migrate;
+mod queue;
 mod reader;
 mod rows;
 mod runs;
@@ -40,5 +41,6 @@ mod tls;
 mod writer;
 
 pub use migrate::{MIGRATIONS, Migration};
+pub use queue::{Database, PostgresQueue};
 pub use store::{LEASE_MS_DEFAULT, PostgresStore, RECONNECT_MS_DEFAULT, Settings};
 pub use target::SCHEMA_DEFAULT;

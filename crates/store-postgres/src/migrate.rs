@@ -19,8 +19,10 @@ pub struct Migration {
 }
 
 /// Every migration that this version knows, in order.
-pub const MIGRATIONS: &[Migration] =
-    &[Migration { version: 1, name: "0001_store.sql", sql: include_str!("../migrations/0001_store.sql") }];
+pub const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, name: "0001_store.sql", sql: include_str!("../migrations/0001_store.sql") },
+    Migration { version: 2, name: "0002_queue.sql", sql: include_str!("../migrations/0002_queue.sql") },
+];
 
 impl Migration {
     /// Returns the digest of the file.

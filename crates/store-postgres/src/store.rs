@@ -197,12 +197,9 @@ const MAKE_SECTION: &str =
 const REMOVE_RUN: &str = "select {schema}.remove_run($1, $2, $3)";
 
 const KEEP_TOMBSTONE: &str = "insert into {schema}.tombstone (section, id, stone) values ($1, $2, $3) \
-     on conflict (section, sha256(id)) do update set stone = excluded.stone, removed_at = clock_timestamp()";
+     on conflict (section, sha256(id)) do nothing";
 
 const TOMBSTONE: &str = "select stone from {schema}.tombstone where section = $1 and sha256(id) = $2";
-
-const KEEP_TOMBSTONE: &str = "insert into {schema}.tombstone (section, id, stone) values ($1, $2, $3) \
-    on conflict (section, sha256(id)) do nothing";
 
 const TOMBSTONES: &str = "select id from {schema}.tombstone where section = $1 order by id";
 
@@ -367,16 +364,6 @@ impl Store for PostgresStore {
                 .await?;
             let location = &engine.target.location;
             row.map(|row| column(location, &row, 0).map_err(|failure| failure.error.into())).transpose()
-        })
-    }
-
-    fn keep_tombstone(&self, run: &RunId, tombstone: &[u8]) -> Result<(), StoreError> {
-        let (section, id, stone) = (self.section, run.as_str().as_bytes().to_vec(), tombstone.to_vec());
-        self.engine.call(move |engine| async move {
-            engine
-                .attempt(async |session| session.query(KEEP_TOMBSTONE, &[&section.0, &id, &stone]).await)
-                .await?;
-            Ok(())
         })
     }
 

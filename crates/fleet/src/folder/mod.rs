@@ -141,8 +141,8 @@ impl Folder {
 }
 
 impl Host for Folder {
-    fn now(&self) -> Time {
-        self.clock.now()
+    fn now(&self) -> Result<Time, QueueError> {
+        Ok(self.clock.now())
     }
 
     fn version(&self) -> u64 {

@@ -58,7 +58,11 @@ fn every_view_of_an_altered_run_says_that_its_chain_is_broken() {
                 assert!(answer.code != 0 && answer.stderr.contains("record 2"), "{view}: {}", said(&answer));
             }
             let log = world.ask(&["log", "many", "--limit", "5"]);
-            assert!(said(&log).lines().any(|line| line.starts_with('2') && line.contains("altered")), "{}", said(&log));
+            assert!(
+                said(&log).lines().any(|line| line.starts_with('2') && line.contains("altered")),
+                "{}",
+                said(&log)
+            );
             assert_eq!(log.code, 5);
             alter(&world, 2, to, from);
             assert!(world.out("runs").contains("completed"), "{}", world.out("runs"));
@@ -125,7 +129,11 @@ fn garbage_in_the_notes_next_to_a_journal_is_named() {
     for garbage in [format!("{log}garbage\n"), format!("{{}}\n{log}"), log.replace("begun", "bogus")] {
         world.write(path, garbage);
         let answer = world.ask(&["doctor"]);
-        assert!(answer.code == 1 && said(&answer).contains("run v: handlers.ndjson: line"), "{}", said(&answer));
+        assert!(
+            answer.code == 1 && said(&answer).contains("run v: handlers.ndjson: line"),
+            "{}",
+            said(&answer)
+        );
     }
     // A part of a line is that of a process that was killed.
     world.write(path, format!("{log}{{\"handler\""));

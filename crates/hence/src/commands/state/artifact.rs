@@ -70,7 +70,7 @@ fn state_of(line: &[u8], wanted: &str, name: &str, profile: &Profile) -> Option<
     let key = recorded_outcome_key(&step);
     let is_wanted = *key == *wanted || wanted == name && **step.result.step() == *name;
     let Outcome::Success(output) = step.result.outcome() else { return None };
-    let artifacts = Object::new().with(&key, output.value().clone());
+    let artifacts = Object::new().with(key.clone(), output.value().clone());
     is_wanted.then(|| Object::new().with("artifacts", artifacts).into())
 }
 
