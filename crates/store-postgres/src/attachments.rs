@@ -83,7 +83,7 @@ pub(crate) async fn attach(
 ) -> Result<i64, StoreError> {
     let portions = cut(bytes);
     let revision = engine
-        .attempt(async |session| {
+        .attempt_write(async |session| {
             attach_once(session, engine, fence, name, bytes.len(), &portions, durability).await
         })
         .await?;
@@ -147,7 +147,7 @@ pub(crate) async fn detach(
 ) -> Result<(), StoreError> {
     let Fence { run: key, epoch, token } = fence;
     let held = engine
-        .attempt(async |session| {
+        .attempt_write(async |session| {
             session.query_opt(DETACH, &[&key, &epoch, &&token[..], &name.as_str()]).await
         })
         .await?;

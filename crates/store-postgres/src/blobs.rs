@@ -33,9 +33,6 @@ const FIND: &str = "select bytes from {schema}.blob where section = $1 and diges
 const READ: &str = "select at, content from {schema}.blob_part \
      where section = $1 and digest = $2 and at >= $3 and at < $4 order by at";
 
-/// Makes everything committed so far durable, by a commit that writes something.
-const SETTLE: &str = "select pg_logical_emit_message(true, 'hence', '')";
-
 /// Stores a blob. One that is there is read and compared, and replaced if it is damaged.
 ///
 /// All its rows are stored by one transaction, so it is there whole or not at all.
@@ -48,7 +45,9 @@ pub(crate) async fn put(
     check_blob_size(to_u64_length(bytes.len()), BLOB_BYTES_MAX)?;
     let digest = Digest::of(bytes);
     let stored = engine
-        .attempt(async |session| put_once(session, section, digest, bytes, durability, Copy::IsNew).await)
+        .attempt_write(async |session| {
+            put_once(session, section, digest, bytes, durability, Copy::IsNew).await
+        })
         .await?;
     if stored {
         return Ok(digest);
@@ -56,12 +55,12 @@ pub(crate) async fn put(
     match get(engine, section, &digest).await {
         Ok(_) if durability == Durability::Synced => {
             // Whoever stored it may have done so without waiting for the disk.
-            engine.attempt(async |session| session.query(SETTLE, &[]).await).await?;
+            engine.attempt(async |session| engine.settle(session).await).await?;
         }
         Ok(_) => {}
         Err(StoreError::BlobCorrupt { .. } | StoreError::NoSuchBlob { .. }) => {
             engine
-                .attempt(async |session| {
+                .attempt_write(async |session| {
                     put_once(session, section, digest, bytes, durability, Copy::IsDamaged).await
                 })
                 .await?;
@@ -159,6 +158,6 @@ pub(crate) async fn has(engine: &Engine, section: SectionKey, digest: &Digest) -
 /// Removes a blob, if it exists.
 pub(crate) async fn remove(engine: &Engine, section: SectionKey, digest: &Digest) -> Result<(), StoreError> {
     let hash = &digest.as_bytes()[..];
-    engine.attempt(async |session| session.query(REMOVE, &[&section.0, &hash]).await).await?;
+    engine.attempt_write(async |session| session.query(REMOVE, &[&section.0, &hash]).await).await?;
     Ok(())
 }

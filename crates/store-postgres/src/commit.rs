@@ -65,9 +65,6 @@ pub(crate) trait Append: Sized + 'static {
     /// Compares an append that did not match with what is stored.
     async fn inspect(&self, session: &Session) -> Result<Standing<Self::Refusal>, Failure>;
 
-    /// Makes everything that is stored durable, also on a standby that the server waits for.
-    async fn settle(&self, session: &Session) -> Result<(), Failure>;
-
     /// Tells the caller how the append ended.
     fn reply(self, outcome: Result<(), Ended<Self::Refusal>>);
 }
@@ -197,7 +194,7 @@ struct Round<A> {
 impl<A: Append> Round<A> {
     /// Tries once to write what is left.
     async fn run(&mut self, engine: &Engine) -> Result<(), Failure> {
-        let session = engine.session().await?;
+        let session = engine.reserved_session().await?;
         session.take_warning();
         let written = A::write(&session, engine, &self.left, self.durability).await?;
         let mut stored = Vec::new();
@@ -208,19 +205,17 @@ impl<A: Append> Round<A> {
         self.left = left;
         if self.durability == Durability::Synced && session.take_warning() {
             // The server may have given up waiting for its standby: another commit waits for it again.
-            if let Some(first) = stored.first()
-                && let Err(failure) = first.settle(&session).await
-            {
+            if let Err(failure) = engine.settle(&session).await {
                 self.left.append(&mut stored);
                 return Err(Failure { effect: Effect::Unknown, ..failure });
             }
         }
         stored.into_iter().for_each(|append| append.reply(Ok(())));
-        self.inspect(&session).await
+        self.inspect(engine, &session).await
     }
 
     /// Answers those that did not match, except those that may be tried again.
-    async fn inspect(&mut self, session: &Session) -> Result<(), Failure> {
+    async fn inspect(&mut self, engine: &Engine, session: &Session) -> Result<(), Failure> {
         let mut position = 0;
         while let Some(append) = self.left.get(position) {
             let outcome = match append.inspect(session).await? {
@@ -231,7 +226,7 @@ impl<A: Append> Round<A> {
                 Standing::Stored => {
                     if self.durability == Durability::Synced {
                         // It was committed by a session that ended before it could say whether it was made durable.
-                        append.settle(session).await?;
+                        engine.settle(session).await?;
                     }
                     Ok(())
                 }

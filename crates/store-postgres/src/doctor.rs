@@ -35,9 +35,14 @@ const PARTS: &str = "select a.name, a.bytes, coalesce(sum(length(p.content)), 0)
 const BLOBS: &str =
     "select digest, bytes from {schema}.blob where section = $1 and digest > $2 order by digest limit $3";
 
-/// Records whose run has no row.
-const STRAYS: &str = "select distinct run from {schema}.record c \
-     where not exists (select from {schema}.run r where r.key = c.run) order by run limit 100";
+/// The runs that have records and no row. Each run is one look into the index, however many records it has.
+const STRAYS: &str = "with recursive runs(run) as ( \
+         (select run from {schema}.record order by run limit 1) \
+         union all \
+         select (select c.run from {schema}.record c where c.run > runs.run order by c.run limit 1) \
+         from runs where runs.run is not null \
+     ) select run from runs \
+     where run is not null and not exists (select from {schema}.run r where r.key = runs.run) limit 100";
 
 impl Doctor for PostgresStore {
     fn check(&self) -> Result<Report, StoreError> {

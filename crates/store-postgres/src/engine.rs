@@ -24,8 +24,12 @@ use crate::target::Target;
 use crate::tls::MakeTls;
 use crate::{Settings, lease};
 
-/// The most connections of one store: two for appends, the others for reading and opening runs.
-const SESSIONS_MAX: usize = 6;
+/// The most connections for reading, opening runs and storing documents. Appends and the renewal of leases have others, up to
+/// five, so that no amount of reading keeps them waiting.
+const SESSIONS_MAX: usize = 4;
+
+/// Commits something: everything that was committed before is then durable, also on a standby that the server waits for.
+const SETTLE: &str = "select pg_logical_emit_message(true, 'hence', '')";
 
 /// The longest pause between two attempts to reach the server.
 const PAUSE_MS_MAX: u64 = 1_000;
@@ -198,10 +202,19 @@ impl Engine {
         }
     }
 
-    /// Returns a connection that nobody else uses.
+    /// Returns a connection that nobody else uses, and waits for one if there are many.
     pub(crate) async fn session(&self) -> Result<Pooled<'_>, Failure> {
         let permit = self.permits.acquire().await;
         let permit = permit.map_err(|_| Failure::lost(&self.target.location, "the store was closed"))?;
+        self.take_session(Some(permit)).await
+    }
+
+    /// Returns a connection for an append or for leases, which does not wait for others to be given back.
+    pub(crate) async fn reserved_session(&self) -> Result<Pooled<'_>, Failure> {
+        self.take_session(None).await
+    }
+
+    async fn take_session<'a>(&'a self, permit: Option<SemaphorePermit<'a>>) -> Result<Pooled<'a>, Failure> {
         loop {
             let idle = self.idle.borrow_mut().pop();
             match idle {
@@ -234,6 +247,53 @@ impl Engine {
         }
     }
 
+    /// Does something that writes and may be done again after a lost connection, until it is durable or refused.
+    ///
+    /// A commit whose answer was lost, or came with a warning, may not be durable yet although it is visible: another commit is
+    /// waited for then.
+    pub(crate) async fn attempt_write<T>(
+        &self,
+        mut operation: impl AsyncFnMut(&Session) -> Result<T, Failure>,
+    ) -> Result<T, DatabaseError> {
+        let mut patience = self.patience();
+        let (mut done, mut is_doubtful) = (None, false);
+        loop {
+            let failure = match self.session().await {
+                Ok(session) => {
+                    session.take_warning();
+                    let outcome = match done.take() {
+                        Some(value) => Ok(value),
+                        None => operation(&session).await,
+                    };
+                    match outcome {
+                        Ok(value) if !session.take_warning() && !is_doubtful => return Ok(value),
+                        Ok(value) => match self.settle(&session).await {
+                            Ok(()) => return Ok(value),
+                            Err(failure) => {
+                                done = Some(value);
+                                failure
+                            }
+                        },
+                        Err(failure) => failure,
+                    }
+                }
+                Err(failure) => failure,
+            };
+            is_doubtful |= failure.effect == Effect::Unknown;
+            patience.wait_after(failure).await?;
+        }
+    }
+
+    /// Makes everything that was committed durable.
+    pub(crate) async fn settle(&self, session: &Session) -> Result<(), Failure> {
+        session.take_warning();
+        session.query(SETTLE, &[]).await?;
+        if session.take_warning() {
+            return Err(Failure::lost(&self.target.location, "the server confirmed a commit with a warning"));
+        }
+        Ok(())
+    }
+
     /// Returns the patience for one operation.
     pub(crate) fn patience(&self) -> Patience {
         Patience { until: Instant::now() + self.settings.reconnect, pause: None }
@@ -244,7 +304,7 @@ impl Engine {
 pub(crate) struct Pooled<'a> {
     engine: &'a Engine,
     session: Option<Session>,
-    _permit: SemaphorePermit<'a>,
+    _permit: Option<SemaphorePermit<'a>>,
 }
 
 impl Deref for Pooled<'_> {

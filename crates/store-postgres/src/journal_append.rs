@@ -65,10 +65,6 @@ pub(crate) const ADD_RECORDS: &str = "insert into {schema}.record (run, index, a
 const INSPECT: &str = "select epoch, lease_token, holder, head_count, head_hash, journal_bytes \
      from {schema}.run where key = $1";
 
-/// Writes the row of a run without changing it: the commit makes everything before it durable.
-pub(crate) const SETTLE: &str = "update {schema}.run set updated_at = clock_timestamp() \
-     where key = $1 and epoch = $2 and lease_token = $3 returning key";
-
 impl JournalAppend {
     fn new_bytes(&self) -> u64 {
         self.at + to_u64_length(self.lines.len())
@@ -128,12 +124,6 @@ impl Append for JournalAppend {
         } else {
             Standing::Refused(JournalRefusal::Moved { found, bytes })
         })
-    }
-
-    async fn settle(&self, session: &Session) -> Result<(), Failure> {
-        let Fence { run, epoch, token } = self.fence;
-        session.query(SETTLE, &[&run, &epoch, &&token[..]]).await?;
-        Ok(())
     }
 
     fn reply(self, outcome: Result<(), Ended<JournalRefusal>>) {

@@ -101,7 +101,7 @@ async fn renew_all(engine: &Engine) -> Result<(), Failure> {
     let keys: Vec<i64> = held.iter().map(|fence| fence.run).collect();
     let epochs: Vec<i64> = held.iter().map(|fence| fence.epoch).collect();
     let tokens: Vec<&[u8]> = held.iter().map(|fence| &fence.token[..]).collect();
-    let session = engine.session().await?;
+    let session = engine.reserved_session().await?;
     session.query(RENEW, &[&keys, &epochs, &tokens, &engine.lease_ms()]).await?;
     Ok(())
 }

@@ -89,7 +89,7 @@ pub(crate) struct Creation<'a> {
 pub(crate) async fn create(engine: &Engine, creation: &Creation<'_>) -> Result<Granted, StoreError> {
     let location = &engine.target.location;
     let created = engine
-        .attempt(async |session| {
+        .attempt_write(async |session| {
             if let Some(fence) = create_once(session, engine, creation).await? {
                 return Ok(Some(fence));
             }
@@ -261,7 +261,7 @@ pub(crate) async fn open(engine: &Engine, section: SectionKey, run: &RunId) -> R
     let (token, digest) = (lease::new_token(location)?, id_digest(run));
     let holder = &engine.settings.holder;
     let taken = engine
-        .attempt(async |session| {
+        .attempt_write(async |session| {
             let values: crate::session::Values<'_> =
                 &[&section.0, &digest, holder, &&token[..], &engine.lease_ms()];
             let Some(row) = session.query_opt(OPEN, values).await? else { return Ok(None) };

@@ -7,7 +7,6 @@ use hence_store::{Durability, Holder};
 use crate::commit::{Append, Ended, Standing};
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::journal_append::SETTLE;
 use crate::lease::{Fence, holder};
 use crate::rows::{column, to_i64, to_u64, to_u64_length};
 use crate::session::Session;
@@ -115,12 +114,6 @@ impl Append for SideAppend {
             bytes if bytes == self.at => Standing::Expected,
             _ => return refused(format!("{} has {bytes} bytes, this writer left {}", self.name, self.at)),
         })
-    }
-
-    async fn settle(&self, session: &Session) -> Result<(), Failure> {
-        let Fence { run, epoch, token } = self.fence;
-        session.query(SETTLE, &[&run, &epoch, &&token[..]]).await?;
-        Ok(())
     }
 
     fn reply(self, outcome: Result<(), Ended<SideRefusal>>) {

@@ -179,7 +179,7 @@ impl PostgresStore {
     fn find_section(&self, sql: &'static str, name: &str) -> Result<Option<SectionKey>, StoreError> {
         let path = self.path_of(name);
         let row = self.engine.call(move |engine| async move {
-            let row = engine.attempt(async |session| session.query_opt(sql, &[&path]).await).await?;
+            let row = engine.attempt_write(async |session| session.query_opt(sql, &[&path]).await).await?;
             let location = &engine.target.location;
             row.map(|row| column::<i32>(location, &row, 0).map_err(|failure| failure.error.into()))
                 .transpose()
@@ -330,7 +330,9 @@ impl Store for PostgresStore {
             // The lease is not renewed: if this process dies, the run is free again when it ends.
             let (key, epoch) = (granted.fence.run, granted.fence.epoch);
             // If the answer of an earlier attempt was lost, the run is gone: nobody else could remove it.
-            engine.attempt(async |session| session.query(REMOVE_RUN, &[&key, &epoch, &stone]).await).await?;
+            engine
+                .attempt_write(async |session| session.query(REMOVE_RUN, &[&key, &epoch, &stone]).await)
+                .await?;
             match runs::look_up(&engine, section, &run).await? {
                 Some(found) if found.key == RunKey(key) => {
                     let lease = runs::find_lease(&engine, section, &run).await?;
@@ -350,7 +352,9 @@ impl Store for PostgresStore {
         self.engine.call(move |engine| async move {
             let id = run.as_str().as_bytes();
             engine
-                .attempt(async |session| session.query(KEEP_TOMBSTONE, &[&section.0, &id, &stone]).await)
+                .attempt_write(async |session| {
+                    session.query(KEEP_TOMBSTONE, &[&section.0, &id, &stone]).await
+                })
                 .await?;
             Ok(())
         })

@@ -12,11 +12,15 @@ use hence_store::{
 use crate::attachments;
 use crate::commit::Ended;
 use crate::failure::damaged;
-use crate::journal_append::{JournalAppend, JournalRefusal, SETTLE};
-use crate::lease::HeldLease;
+use crate::journal_append::{JournalAppend, JournalRefusal};
+use crate::lease::{Fence, HeldLease};
 use crate::rows::to_u64_length;
 use crate::runs::{Granted, RunKey};
 use crate::side_append::{SideAppend, SideRefusal};
+
+/// Writes the row of a run without changing it: the commit makes everything before it durable.
+const TOUCH: &str = "update {schema}.run set updated_at = clock_timestamp() \
+     where key = $1 and epoch = $2 and lease_token = $3 returning key";
 
 /// The writer of a run, which holds its lease.
 pub(crate) struct PostgresWriter {
@@ -117,10 +121,9 @@ impl RunWriter for PostgresWriter {
         self.check_poison()?;
         let (run, fence) = (self.lease.run.clone(), self.lease.fence);
         let outcome = self.lease.engine.call(move |engine| async move {
+            let Fence { run: key, epoch, token } = fence;
             let settled = engine
-                .attempt(async |session| {
-                    session.query_opt(SETTLE, &[&fence.run, &fence.epoch, &&fence.token[..]]).await
-                })
+                .attempt_write(async |session| session.query_opt(TOUCH, &[&key, &epoch, &&token[..]]).await)
                 .await?;
             match settled {
                 Some(_) => Ok(()),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use cluster::proxy::{Cut, Proxy, draw};
 use cluster::{Cluster, Schema, address_in, line};
-use hence_store::{AppendError, AttachmentName, Durability, NewRun, RunId, RunWriter, Store};
+use hence_store::{AppendError, AttachmentName, Durability, Finding, NewRun, RunId, RunWriter, Store};
 use hence_store_postgres::{PostgresStore, Settings};
 
 const WRITERS: u64 = 4;
@@ -81,7 +81,10 @@ fn check(store: &dyn Store, records: u64) {
         let found = store.attachment(&run_id(writer), &calls).expect("readable");
         assert_eq!(String::from_utf8_lossy(&found), String::from_utf8_lossy(&log), "side log {writer}");
     }
-    assert_eq!(store.doctor().check().expect("checked").findings, []);
+    // A server that dies may forget that a lease was given back; the lease then ends by itself.
+    let mut findings = store.doctor().check().expect("checked").findings;
+    findings.retain(|finding| !matches!(finding, Finding::RunInUse { .. }));
+    assert_eq!(findings, []);
 }
 
 /// Waits until `count` appends are done or all are.
@@ -255,4 +258,44 @@ fn a_writer_notices_that_the_server_lost_what_was_buffered() {
         // The server wrote it in time after all.
         outcome.expect("the append follows what is stored");
     }
+}
+
+#[test]
+fn an_append_is_not_acknowledged_before_the_standby_has_it() {
+    let Some(cluster) = Cluster::start(&["fsync=off"]) else { return };
+    let schema = Schema::new(&cluster);
+    let store = schema.connect_with(patient());
+    let mut writer = create(&store, 0);
+    // From here on the server waits for a standby that does not exist.
+    cluster.configure(&["fsync=off", "synchronous_standby_names='nobody'"]);
+    cluster.sql("select pg_reload_conf()");
+    let waiting = "select count(*) from pg_stat_activity where wait_event = 'SyncRep'";
+    let interrupt = |function: &str| {
+        while cluster.sql(waiting) != "1" {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        cluster.sql(&format!("select {function}(pid) from pg_stat_activity where wait_event = 'SyncRep'"));
+    };
+    std::thread::scope(|scope| {
+        let append = scope.spawn(|| {
+            writer.append(writer.head(), &line(1, "0"), Durability::Synced).expect("an append");
+            let note = AttachmentName::new("note").expect("a name");
+            writer.attach(&note, b"text", Durability::Synced).expect("an attachment");
+        });
+        // A server that is told to give up waiting confirms the commit with a warning, or ends the connection. The record can be read, and
+        // yet it could be lost with this server.
+        for _ in 0..3 {
+            interrupt("pg_cancel_backend");
+            interrupt("pg_terminate_backend");
+        }
+        while cluster.sql(waiting) != "1" {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(!append.is_finished(), "nothing has it but the server");
+        assert_eq!(store.journal_bytes(&run_id(0)).expect("readable"), [line(0, "0"), line(1, "0")].concat());
+        cluster.configure(&["fsync=off"]);
+        cluster.sql("select pg_reload_conf()");
+        append.join().expect("no panic");
+    });
+    assert_eq!(store.journal_bytes(&run_id(0)).expect("readable"), [line(0, "0"), line(1, "0")].concat());
 }

@@ -160,6 +160,7 @@ fn roles_may_do_what_they_are_for() {
     run.detach(&note).expect("a writer detaches");
     drop(run);
     let blob = writer.put_blob(b"large", Durability::Synced).expect("a writer stores values");
+    writer.put_blob(b"large", Durability::Synced).expect("a writer stores values again");
     writer.remove_blob(&blob).expect("a writer removes values");
     drop(writer.create(new_run("old")).expect("a run"));
     writer
