@@ -27,7 +27,8 @@ fn described(found: &Break) -> String {
 }
 
 fn reasons(found: &Break) -> String {
-    let words: Vec<&str> = found.reasons.iter().map(|reason| reason.code.as_str()).collect();
+    let mut words: Vec<&str> = found.reasons.iter().map(|reason| reason.code.as_str()).collect();
+    words.dedup();
     words.join(", ")
 }
 

@@ -129,7 +129,7 @@ pub(crate) fn status_of(store: &StoreHandle, summary: &RunSummary) -> &'static s
         last_change(store, summary, decoded_header(summary).map(|(_, profile)| profile)),
         Some(Chained { record: Record::Control(Control::Complete { .. }), .. })
     );
-    match is_completed && is_long(summary) {
+    match is_completed && is_long(summary) && other_run(summary).is_none() {
         true => store.view_of::<StandingView>(summary).status,
         false => status_computed(store, summary),
     }
@@ -137,16 +137,25 @@ pub(crate) fn status_of(store: &StoreHandle, summary: &RunSummary) -> &'static s
 
 /// Returns the status of a run, from its records. A run whose chain is broken is damaged, whatever its last record says.
 ///
-/// A run that is driven from outside grows by a record with each command, and one that a process writes while it is looked at:
-/// their chains are checked by the commands that read them.
+/// A long run that is driven from outside grows by a record with each command, and one that a process writes while it is looked
+/// at: their chains are checked by the commands that read them.
 pub(crate) fn status_computed(store: &StoreHandle, summary: &RunSummary) -> &'static str {
     let status = status_with(store, summary, decoded_header(summary).map(|(_, profile)| profile));
     let is_written = || !matches!(store.lease(&summary.run), Ok(Lease::Free));
-    if status == "damaged" || status == "interactive" || status == UNFINISHED && is_written() {
+    let is_growing = status == "interactive" && is_long(summary) || status == UNFINISHED && is_written();
+    if other_run(summary).is_some() {
+        return "damaged";
+    }
+    if status == "damaged" || is_growing {
         return status;
     }
     let is_broken = store.journal_bytes(&summary.run).is_ok_and(|journal| first_break(&journal).is_some());
     if is_broken { "damaged" } else { status }
+}
+
+/// Returns the id of the run whose journal this is, if the store has it under another one.
+pub(crate) fn other_run(summary: &RunSummary) -> Option<String> {
+    target::other_name(summary.run.as_str(), summary.header.as_deref()?.as_bytes())
 }
 
 /// Returns whether a run is so long that what depends on all its records is cached.

@@ -83,6 +83,20 @@ impl<'a> SolveJudge<'a> {
     }
 }
 
+/// Returns why the count of sub-calls in a record cannot be: a call without a child is one, and a call that a limit refused none.
+/// The count decides when a limit is reached.
+fn miscounted(entry: &Entry) -> Option<String> {
+    let Entry::Call(call) = entry else { return None };
+    let count = call.used.sub_calls;
+    let may_be_refused = call.answer.is_err() && call.cached_from.is_none();
+    let is_possible = match (&call.child, count) {
+        (Some(_), count) => count > 0,
+        (None, 1) => true,
+        (None, count) => count == 0 && may_be_refused,
+    };
+    (!is_possible).then(|| format!("{count} sub-calls of one call"))
+}
+
 impl Judge for SolveJudge<'_> {
     fn step(&mut self, _: Role, record: &StepRecord, unchecked: &mut Vec<String>) -> Vec<Finding> {
         self.records += 1;
@@ -111,6 +125,7 @@ impl Judge for SolveJudge<'_> {
         {
             unchecked.push(format!("child run {} (it is verified by itself)", child.run));
         }
+        findings.extend(miscounted(&entry).map(refused));
         let index = RecordIndex::new(self.records);
         if let Some(progress) = &mut self.progress {
             let applied = progress.apply(index, result.finished_at(), entry);

@@ -8,10 +8,11 @@ use hence_state::{Outcome, StepResult};
 use hence_store::{Condition, Lease, RunId, RunSummary, StoreHandle};
 
 use crate::args::WhyArgs;
+use crate::chain::first_break;
 use crate::journal_end::last_change;
 use crate::measured::{self, NOT_MEASURED, RunTimes, WaitTimesRow};
 use crate::prelude::*;
-use crate::run_view::status_of;
+use crate::run_view::{other_run, status_of};
 use crate::sink::StoreBlobs;
 use crate::skills::{self, DecisionRow, ExecutedCall, WaitingRow};
 use crate::standing::{self, PARTIAL};
@@ -204,6 +205,9 @@ pub(crate) fn explain(context: &Context, store: &StoreHandle, id: &RunId) -> Res
     if let Condition::Damaged(reason) = &summary.condition {
         return Ok(looked.damaged(reason.to_string()));
     }
+    if let Some(other) = other_run(&summary) {
+        return Ok(looked.damaged(format!("its journal is that of run {other}")));
+    }
     // The records between the first and the last may be many: what depends on them is cached.
     let journal = match Journal::start_of_run(store, id) {
         Ok(journal) => journal,
@@ -221,8 +225,11 @@ pub(crate) fn explain(context: &Context, store: &StoreHandle, id: &RunId) -> Res
 fn of_variables(store: &StoreHandle, summary: &RunSummary, last: Option<&Chained>) -> StandingView {
     let times = last.map(|last| (RunTimes::of_last(store, &summary.run, last), last.index.get()));
     let since = times.as_ref().and_then(|(times, last)| times.row(*last));
+    let status = status_of(store, summary);
+    let journal = (status == "damaged").then(|| store.journal_bytes(&summary.run).ok()).flatten();
     StandingView {
-        status: status_of(store, summary),
+        status,
+        damage: journal.and_then(|journal| first_break(&journal)),
         since: since.map(|measured| measured.recorded_at().to_owned()),
         asked: times.map(|(times, _)| times.open_waits()).unwrap_or_default(),
         ..StandingView::default()

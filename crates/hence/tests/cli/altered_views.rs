@@ -42,8 +42,8 @@ fn every_view_of_an_altered_run_says_that_its_chain_is_broken() {
     for steps in [3, 300] {
         let world = run_of(steps);
         assert!(world.out("runs").contains("completed"), "{}", world.out("runs"));
-        // A value, and a time that no state depends on.
-        for (from, to) in [("right", "wrong"), ("\"finished_at\":\"2", "\"finished_at\":\"1")] {
+        // A value, and a member that no state depends on.
+        for (from, to) in [("right", "wrong"), ("\"version\":\"1.0.0\"", "\"version\":\"1.0.1\"")] {
             alter(&world, 2, from, to);
             let runs = world.out("runs");
             assert!(runs.contains("damaged") && !runs.contains("completed"), "{runs}");
@@ -119,7 +119,7 @@ fn garbage_in_the_notes_next_to_a_journal_is_named() {
         }
         assert!(world.out("doctor").contains("nothing is wrong"));
     }
-    world.out("vars init v");
+    world.out("vars init v task");
     let ended = world.ask(&["vars", "final", "v", "done", "--on-complete", "true"]);
     assert_eq!(ended.code, 0, "{}", said(&ended));
     let path = ".hence/runs/v/handlers.ndjson";
@@ -157,4 +157,28 @@ fn an_artifact_of_a_long_run_is_that_of_its_state() {
     alter(&world, 8, "right", "wrong");
     let answer = world.ask(&["state", "many", "/artifacts/s7"]);
     assert!(answer.code == 5 && said(&answer).contains("record 8"), "{}", said(&answer));
+}
+
+#[test]
+fn swapped_journals_and_altered_variables_are_damaged_in_lists() {
+    let world = run_of(1);
+    world.out("vars init v task");
+    world.out("vars set v x 1");
+    let runs = |of: &str| world.path(format!(".hence/runs/{of}"));
+    let swap = || {
+        std::fs::rename(runs("v"), runs("q")).unwrap();
+        std::fs::rename(runs("many"), runs("v")).unwrap();
+        std::fs::rename(runs("q"), runs("many")).unwrap();
+    };
+    swap();
+    let listed = world.out("runs");
+    assert_eq!(listed.matches("damaged").count(), 2, "{listed}");
+    assert!(said(&world.ask(&["why", "v"])).contains("its journal is that of run many"));
+    swap();
+    assert!(!world.out("runs").contains("damaged"));
+    let journal = String::from_utf8(world.journal("v")).unwrap();
+    world.set_journal("v", journal.replacen("task", "tusk", 1));
+    assert!(world.out("runs").contains("damaged"));
+    let why = said(&world.ask(&["why", "v"]));
+    assert!(why.contains("damaged") && why.contains("its chain is broken"), "{why}");
 }

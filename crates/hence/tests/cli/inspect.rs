@@ -68,7 +68,8 @@ fn the_log_lists_records() {
           },
           "hash": "<digest>"
         }
-      ]
+      ],
+      "broken": []
     }
     [exit 0]
     "#);
@@ -95,7 +96,9 @@ fn a_damaged_record_hides_nothing_but_itself() {
     9 more; --from 5 continues, --limit 0 shows all
     --- stderr
     run refund-42: 1 line of times.ndjson ignored: not a measurement of a record that this journal has
-    [exit 0]
+    error[E0301]: run refund-42: its chain is broken at record 2: missing_field, index_mismatch, record_hash_mismatch; shown is what the file says, not what was recorded
+    hint: `hence verify refund-42` shows where the journal first breaks; `hence explain E0301` says more
+    [exit 5]
     ");
     world.set_journal("refund-42", [lines[0].clone(), b"not JSON\n".to_vec()].concat());
     assert_snapshot!(world.refused(&["show", "refund-42", "1"]), @r"

@@ -5,7 +5,14 @@ use crate::forge::{ReadPlaces, forge_run};
 use crate::scripted::{arguments, model, server, world};
 
 /// Places that came from outside, with the words of the report that say so.
-const READ_FROM_RECORD: &ReadPlaces = &[];
+const READ_FROM_RECORD: &ReadPlaces = &[
+    ("/result/output/finish_reason", ANSWERED),
+    // The tokens and calls that providers report, and their sums.
+    ("/result/output/usage", ANSWERED),
+    ("/result/output/used/calls", ANSWERED),
+];
+
+const ANSWERED: &str = "what models and child runs answered";
 
 #[test]
 fn members_of_turns_blocks_and_children_cannot_be_forged() {

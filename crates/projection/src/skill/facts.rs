@@ -47,6 +47,12 @@ const RESULTS: &[&str] = &[
     "skipped",
     "is_error",
     "timed_out",
+    "timedOut",
+    "killed",
+    "interrupted",
+    "aborted",
+    "cancelled",
+    "canceled",
     "unsupported",
 ];
 /// Members of an output that say how long the callee took by its own clock, in milliseconds.

@@ -4,6 +4,7 @@
 //! done is uncertain.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::shell::{Command, Word};
 
@@ -24,9 +25,9 @@ const STARTS: &[&str] = &[
 const INTERPRETERS: &[&str] =
     &["python", "pypy", "pypy3", "node", "bun", "deno", "ruby", "perl", "php", "tsx", "ts-node", "lua"];
 
-/// The content of files that a log shows being written.
+/// The content of files that a log shows being written. It is shared by copies: a run is projected with one for each call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Scripts(BTreeMap<String, String>);
+pub(super) struct Scripts(Arc<BTreeMap<String, String>>);
 
 impl Scripts {
     /// Notes that a file was written, with this text after what it held before.
@@ -39,15 +40,22 @@ impl Scripts {
     pub(super) fn write(&mut self, path: &str, text: &str) {
         let fits = self.0.len() < SCRIPTS_MAX || self.0.contains_key(path);
         if text.len() <= SCRIPT_BYTES_MAX && fits {
-            self.0.insert(path.to_owned(), text.to_owned());
+            Arc::make_mut(&mut self.0).insert(path.to_owned(), text.to_owned());
         } else {
-            self.0.remove(path);
+            Arc::make_mut(&mut self.0).remove(path);
         }
+    }
+
+    /// Returns the text of a file. A log that does not name its folder writes a file by its whole path and runs it by its name.
+    fn find(&self, path: &str) -> Option<&String> {
+        let end = format!("/{path}");
+        let by_end = || self.0.iter().find(|(known, _)| !path.starts_with('/') && known.ends_with(&end));
+        self.0.get(path).or_else(|| by_end().map(|(_, text)| text))
     }
 
     /// Returns the command lines of a file that is run.
     fn lines_of(&self, path: Option<String>, interpreter: Option<&str>) -> Vec<String> {
-        let Some(text) = path.and_then(|path| self.0.get(&path)) else { return Vec::new() };
+        let Some(text) = path.and_then(|path| self.find(&path)) else { return Vec::new() };
         let first = text.lines().next().unwrap_or_default();
         let says = first.strip_prefix("#!").and_then(|program| {
             let name = program.split_whitespace().rfind(|word| !word.starts_with('-'))?;

@@ -390,7 +390,7 @@ fn commands_in_unusual_places_are_found() {
         ("X=$(git commit -m x)", "Commit"),
         ("yes | git push -f", "Push!~"),
         ("while true; do git push -f; done", "Push!~"),
-        ("python3 -c \"import os; os.system('git push -f')\"", "-"),
+        ("python3 -c \"import os; os.system('git push -f')\"", "Push!~"),
         ("cat <<EOF | bash\npytest\nEOF", "Tests"),
         ("echo 'git push -f' | sh", "Push!~"),
         ("echo 'git push -f' | cat", "-"),

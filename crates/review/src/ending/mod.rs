@@ -44,6 +44,12 @@ const BADLY: &[&str] = &[
     "is_error",
     "isError",
     "timed_out",
+    "timedOut",
+    "killed",
+    "interrupted",
+    "aborted",
+    "cancelled",
+    "canceled",
 ];
 /// Members that describe an error.
 const ERRORS: &[&str] = &["error", "error_message", "exception"];

@@ -20,7 +20,7 @@ fn a_push_that_an_earlier_command_made_a_forced_one_is_forced() {
         assert_eq!(*at(&last, "/request/force"), true.into(), "{before}");
     }
     let mut claude = Claude::asked("Push the change to the remote");
-    claude.calls("Write", r#"{"file_path": "/p/ship.sh", "content": "git push -f\\n"}"#).result("ok", false);
+    claude.calls("Write", r#"{"file_path": "/p/ship.sh", "content": "git push -f\n"}"#).result("ok", false);
     claude.bash("bash ship.sh", "done", false);
     assert_eq!(*at(&claude.trace(), "/actions/1/request/force"), true.into());
     // A command that was refused defined nothing.
