@@ -30,6 +30,11 @@ pub(crate) trait Host: Send + Sync {
 
     fn version(&self) -> u64;
 
+    /// Returns what somebody should know since the last call.
+    fn take_remarks(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Reads the state as it is stored now.
     fn read<T>(&self, look: impl FnOnce(&QueueState) -> T) -> Result<T, QueueError>;
 
@@ -52,6 +57,10 @@ impl<H: Host> JobQueue for HostedQueue<H> {
 
     fn version(&self) -> u64 {
         self.0.version()
+    }
+
+    fn take_remarks(&self) -> Vec<String> {
+        self.0.take_remarks()
     }
 
     fn submit(&self, new: &NewJob) -> Result<SubmitReply, QueueError> {

@@ -22,6 +22,17 @@ pub(crate) struct Context {
     json: bool,
     quiet: bool,
     pager: Pager,
+    output: Output,
+    /// The store that the drives of a worker share: its writers sync together, and a database has one pool of connections.
+    shared: Option<StoreHandle>,
+}
+
+/// The place that reports are printed to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Output {
+    Standard,
+    /// Nobody reads them.
+    Nowhere,
 }
 
 /// Whether long output is shown page by page.
@@ -54,17 +65,34 @@ struct ErrorBody<'a> {
 impl Context {
     pub(crate) fn new(args: &Args) -> Self {
         let pager = if args.no_pager { Pager::Never } else { Pager::OnTerminals };
-        Self { place: args.store.clone(), json: args.json, quiet: args.quiet, pager }
+        Self {
+            place: args.store.clone(),
+            json: args.json,
+            quiet: args.quiet,
+            pager,
+            output: Output::Standard,
+            shared: None,
+        }
     }
 
     /// Makes the context of a server on a store: nothing is said on the terminal.
     pub(crate) fn of_server(place: StorePlace) -> Self {
-        Self { place, json: true, quiet: true, pager: Pager::Never }
+        let (pager, output) = (Pager::Never, Output::Standard);
+        Self { place, json: true, quiet: true, pager, output, shared: None }
+    }
+
+    /// Makes the context of a worker's drives: nothing is printed, the queue and the store are told.
+    pub(crate) fn of_worker(place: StorePlace, store: StoreHandle) -> Self {
+        let (pager, output) = (Pager::Never, Output::Nowhere);
+        Self { place, json: true, quiet: true, pager, output, shared: Some(store) }
     }
 
     /// Opens the store, which must exist.
     pub(crate) fn store(&self) -> Result<StoreHandle, CliError> {
-        Ok(self.place.open()?)
+        match &self.shared {
+            Some(store) => Ok(store.clone()),
+            None => Ok(self.place.open()?),
+        }
     }
 
     /// Opens the store, and creates it if there is none.
@@ -75,6 +103,11 @@ impl Context {
     /// Returns whether JSON was requested.
     pub(crate) fn is_json(&self) -> bool {
         self.json
+    }
+
+    /// Returns whether only results and errors are wanted.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
     }
 
     /// Returns whether a person is watching, so that progress is worth showing.
@@ -139,6 +172,9 @@ impl Context {
 
     /// Writes bytes to stdout unchanged. A closed pipe is not an error.
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), CliError> {
+        if self.output == Output::Nowhere {
+            return Ok(());
+        }
         // Not through anstream: it removes escape sequences, and the reader may hash these bytes.
         let mut out = std::io::stdout().lock();
         match out.write_all(bytes).and_then(|()| out.flush()) {

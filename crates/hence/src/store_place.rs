@@ -5,10 +5,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use hence_fleet::{FolderQueue, JobQueue};
 use hence_store::{FileStore, StoreError, StoreHandle};
 
 /// The folder that a store is in unless somebody names another.
 pub(crate) const DEFAULT_STORE: &str = ".hence";
+
+/// The folder of the queue inside the folder of a store.
+const QUEUE_FOLDER: &str = "queue";
 
 /// The place of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +49,13 @@ impl StorePlace {
     pub(crate) fn open_or_create(&self) -> Result<StoreHandle, StoreError> {
         match self {
             Self::Folder(folder) => FileStore::open_or_create(folder).map(StoreHandle::new),
+        }
+    }
+
+    /// Returns the queue of the store. It is made by its first change.
+    pub(crate) fn queue(&self) -> Box<dyn JobQueue> {
+        match self {
+            Self::Folder(folder) => Box::new(FolderQueue::at(folder.join(QUEUE_FOLDER))),
         }
     }
 
