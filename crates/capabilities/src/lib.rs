@@ -54,6 +54,7 @@ mod table;
 pub mod template;
 mod text;
 mod unbound;
+mod wait;
 mod worker;
 
 pub use exchange::{EXCHANGE_BYTES_MAX, EXCHANGE_REST_BYTES, EXCHANGE_TEXT_BYTES_MAX, ExchangeStore};
@@ -62,6 +63,7 @@ pub use library::Library;
 pub use provider::{Kinds, Provider, ProviderCall, ProviderKind, SecretValues};
 pub use refusal::Refusal;
 pub use registry::{Declarations, Source};
+pub use wait::TIMERS;
 
 #[cfg(test)]
 mod testing;

@@ -10,7 +10,7 @@ use hence_cognition::capability::{CapabilitySpec, Registry};
 use hence_cognition::mapping::KnownInput;
 use hence_cognition::run::Capabilities;
 use hence_cognition::skill::{Recovery, Skill};
-use hence_skills::{Determinism, Effect, Host};
+use hence_skills::{Determinism, Effect, Host, is_timer};
 
 use crate::arguments::Arguments;
 use crate::builtin::BuiltIn;
@@ -21,6 +21,7 @@ use crate::human;
 use crate::refusal::Refusal;
 use crate::registry::{Declarations, Effects};
 use crate::secret::{MissingSecret, Redactor, Vault};
+use crate::wait;
 use crate::worker::Worker;
 
 /// The capabilities that a skill can call: built-in and declared ones.
@@ -167,6 +168,9 @@ impl Registry for Library {
         if id == human::HUMAN_ASK {
             return Some(self.human.clone());
         }
+        if is_timer(id) {
+            return wait::spec(id).map(Arc::new);
+        }
         let built_in = self.built_in.get(id).map(|(_, spec)| spec.clone());
         built_in.or_else(|| self.declared.get(id).map(|declared| declared.spec.clone()))
     }
@@ -189,6 +193,7 @@ impl Registry for Library {
 
     fn callees(&self) -> Vec<Arc<str>> {
         let built_in = self.built_in.keys().map(|id| Arc::from(*id)).chain([human::HUMAN_ASK.into()]);
+        let built_in = built_in.chain(wait::TIMERS.map(|(id, _)| id.into()));
         let declared = self.declared.iter().map(|(id, _)| id.clone());
         let skills = self.skills.keys().map(|id| format!("skill:{id}").into());
         built_in.chain(declared).chain(skills).collect()
@@ -219,7 +224,7 @@ impl Host for Library {
 
     fn effect(&self, capability: &str) -> Effect {
         match (self.determinism(capability), self.effects(capability)) {
-            _ if capability == human::HUMAN_ASK => Effect::Asks,
+            _ if capability == human::HUMAN_ASK || is_timer(capability) => Effect::Asks,
             (Determinism::Deterministic, _) => Effect::Pure,
             (Determinism::Recorded, Effects::None | Effects::Reads) => Effect::Reads,
             (Determinism::Recorded, Effects::Writes) => Effect::Acts,

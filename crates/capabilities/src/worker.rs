@@ -6,11 +6,13 @@ use hence_canon::{Float, Object};
 use hence_cognition::capability::{CapabilitySpec, Registry};
 use hence_cognition::run::{Call, CallError, Capabilities, Invocation, Reply, Task, one_by_one};
 use hence_cognition::skill::Skill;
+use hence_skills::is_timer;
 
 use crate::human;
 use crate::library::Library;
 use crate::outside;
 use crate::refusal::Refusal;
+use crate::wait;
 
 /// The maximum number of calls of one step that run in parallel, each on its own thread.
 const TASKS_AT_ONCE: usize = 16;
@@ -32,6 +34,9 @@ impl Capabilities for Worker<'_> {
     fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
         if &**call.capability == human::HUMAN_ASK {
             return human::ask(call.input);
+        }
+        if is_timer(call.capability) {
+            return wait::start(call.capability, call.input);
         }
         match self.0.call_built_in(call.capability, call.input) {
             Some(Ok(output)) => Ok(Reply { output: output.into(), meta: Object::new() }),

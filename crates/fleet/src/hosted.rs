@@ -35,6 +35,11 @@ pub trait Host: Send + Sync {
     /// Returns a number that changes when the rows do.
     fn version(&self) -> u64;
 
+    /// Returns what somebody should know since the last call.
+    fn take_remarks(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Reads the state as it is stored now.
     ///
     /// # Errors
@@ -70,6 +75,10 @@ impl<H: Host> JobQueue for HostedQueue<H> {
 
     fn version(&self) -> u64 {
         self.0.version()
+    }
+
+    fn take_remarks(&self) -> Vec<String> {
+        self.0.take_remarks()
     }
 
     fn submit(&self, new: &NewJob) -> Result<SubmitReply, QueueError> {

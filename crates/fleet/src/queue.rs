@@ -37,6 +37,11 @@ pub trait JobQueue: Send + Sync {
     /// Returns a number that changes when something happened that may concern workers. Cheap; it may change without need.
     fn version(&self) -> u64;
 
+    /// Returns what somebody should know since the last call, such as an unfinished change that was cut off.
+    fn take_remarks(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Enqueues a run, once.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! The arguments of every command. `commands.rs` and its modules list the commands themselves.
 
+pub(crate) mod fleet;
 mod import;
 mod limits;
 pub(crate) mod new;
@@ -139,7 +140,7 @@ impl Output {
     }
 }
 
-#[derive(ClapArgs)]
+#[derive(ClapArgs, Clone)]
 #[command(after_help = "Example: hence run examples/vendor-choice.json --run-id first-look\n         \
     hence run examples/vendor-choice.json --policy records\n\n\
     Exit codes: 0 completed and verified, 1 failed, not verified or blocked by a policy (E0603), 2 usage, 3 waiting,\n\

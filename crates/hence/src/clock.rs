@@ -46,9 +46,14 @@ pub(crate) fn since(text: &str) -> Result<Instant, CliError> {
     if let Some(given) = given {
         return Ok(given);
     }
+    offset(text, -1, hint::GIVE_TIME)
+}
+
+/// Returns the time that lies so long before or after now.
+fn offset(text: &str, sign: i64, advice: hint::Hint) -> Result<Instant, CliError> {
     let refused = || {
         let message = format!("expected a time, a day, or a number with s, m, h, d or w, found {text:?}");
-        CliError::new(Code::Refused, message).with_hint(hint::GIVE_TIME)
+        CliError::new(Code::Refused, message).with_hint(advice.clone())
     };
     let unit = text.chars().last().ok_or_else(refused)?;
     let seconds = match unit {
@@ -60,8 +65,20 @@ pub(crate) fn since(text: &str) -> Result<Instant, CliError> {
         _ => return Err(refused()),
     };
     let count: i64 = text.trim_end_matches(unit).parse().map_err(|_| refused())?;
-    let ago = count.checked_mul(seconds).filter(|ago| *ago >= 0).ok_or_else(refused)?;
-    now_to_the_millisecond()?.checked_add_seconds(-ago).ok_or_else(refused)
+    let time = count.checked_mul(seconds).filter(|time| *time >= 0).ok_or_else(refused)?;
+    now_to_the_millisecond()?.checked_add_seconds(sign.saturating_mul(time)).ok_or_else(refused)
+}
+
+/// Reads a time that is to come: a time, a day, or how long from now, as `90s`, `30m`, `12h`, `7d` or `4w`.
+///
+/// # Errors
+/// [`CliError`] when the text is none of them.
+pub(crate) fn later(text: &str) -> Result<Instant, CliError> {
+    let given = hence_canon::time::IsoTime::parse(text).and_then(hence_canon::time::IsoTime::to_instant);
+    match given {
+        Some(given) => Ok(given),
+        None => offset(text, 1, hint::queue::GIVE_LATER),
+    }
 }
 
 /// Returns the second of an instant, in the spelling of records.

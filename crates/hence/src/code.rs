@@ -157,6 +157,16 @@ codes! {
     Busy = "E0803" => Store;
     /// The server does not start.
     Listen = "E0804" => Usage;
+    /// A queue does not exist.
+    NoSuchQueue = "E0901" => Usage;
+    /// The rules of the queue do not allow it.
+    QueueRefused = "E0902" => No;
+    /// The queue cannot be read or written.
+    QueueUnusable = "E0903" => Store;
+    /// The name of a worker is taken or not a name.
+    WorkerName = "E0904" => Usage;
+    /// A schedule cannot be made or used.
+    Schedule = "E0905" => Usage;
 }
 
 impl Code {

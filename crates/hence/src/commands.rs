@@ -24,7 +24,7 @@ mod retry;
 pub(crate) mod review;
 mod run;
 pub(crate) mod runs;
-mod schema;
+pub(crate) mod schema;
 mod serve;
 pub(crate) mod show;
 mod state;
@@ -39,6 +39,7 @@ pub(crate) mod why;
 
 use crate::args::{self, position as positions, skill};
 use crate::context::ErrorReport;
+use crate::fleet::{self, QueueCommand};
 use crate::{kind, skills};
 
 pub(crate) use lineage::{blame_skill, blame_trace, impact_skill, impact_trace};
@@ -46,6 +47,7 @@ pub(crate) use policy::{PolicyCommand, approval_allowed, policies_named};
 pub(crate) use position::{PositionReport, checkpoint_run, roll_back_run};
 pub(crate) use repl::words as split_words;
 pub(crate) use review::ReviewCommand;
+pub(crate) use run::start as start_run;
 pub(crate) use runs::RUN_STATUSES;
 pub(crate) use show::find_record;
 pub(crate) use store::StoreCommand;
@@ -183,6 +185,17 @@ commands! { Command {
     Serve(args::view::ServeArgs) => serve::run, "serve": serve::ServeReport;
     /// Print the digest of a JSON document's canonical form
     Hash(args::HashArgs) => hash::run, "hash": hash::HashReport;
+    /// Create a run and leave it to a worker
+    Submit(args::fleet::SubmitArgs) => fleet::submit, "submit": fleet::SubmitReport;
+    /// Drive the runs that were submitted
+    Worker(args::fleet::WorkerArgs) => fleet::worker, "worker": fleet::WorkerReport;
+    /// Take a run out of its queue; it keeps its records
+    Cancel(args::fleet::CancelArgs) => fleet::cancel, "cancel": fleet::CancelReport;
+    /// Look at queues, pause and limit them
+    #[command(subcommand, after_help = "Example: hence queue limit default --concurrency 20")]
+    Queue(QueueCommand) => QueueCommand::run;
+    /// Show queues, workers, leases, and runs that need somebody
+    Fleet(args::fleet::FleetArgs) => fleet::fleet, "fleet": fleet::FleetReport;
     /// Count what the store holds, or what a run did
     Stats(args::StatsArgs) => stats::run, "stats": stats::StoreStats, "stats-run": stats::RunStats;
     /// Check the store and everything in it

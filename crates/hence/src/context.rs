@@ -20,11 +20,21 @@ use crate::{live, terminal};
 /// The place of the store and the form of the output.
 pub(crate) struct Context {
     pub(crate) place: StorePlace,
-    /// The connection to a database, which every part of a command shares.
-    database: OnceLock<StoreHandle>,
     json: bool,
     quiet: bool,
     pager: Pager,
+    output: Output,
+    /// The store that every part of a command shares: a database, whose connections are one pool, and the store that the
+    /// drives of a worker write to, whose writers sync together.
+    shared: OnceLock<StoreHandle>,
+}
+
+/// The place that reports are printed to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Output {
+    Standard,
+    /// Nobody reads them.
+    Nowhere,
 }
 
 /// Whether long output is shown page by page.
@@ -59,16 +69,24 @@ impl Context {
         let pager = if args.no_pager { Pager::Never } else { Pager::OnTerminals };
         Self {
             place: args.store.clone(),
-            database: OnceLock::new(),
+            shared: OnceLock::new(),
             json: args.json,
             quiet: args.quiet,
             pager,
+            output: Output::Standard,
         }
     }
 
     /// Makes the context of a server on a store: nothing is said on the terminal.
     pub(crate) fn of_server(place: StorePlace) -> Self {
-        Self { place, database: OnceLock::new(), json: true, quiet: true, pager: Pager::Never }
+        let (pager, output) = (Pager::Never, Output::Standard);
+        Self { place, json: true, quiet: true, pager, output, shared: OnceLock::new() }
+    }
+
+    /// Makes the context of a worker's drives: nothing is printed, the queue and the store are told.
+    pub(crate) fn of_worker(place: StorePlace, store: StoreHandle) -> Self {
+        let (pager, output) = (Pager::Never, Output::Nowhere);
+        Self { place, json: true, quiet: true, pager, output, shared: OnceLock::from(store) }
     }
 
     /// Opens the store, which must exist.
@@ -86,19 +104,24 @@ impl Context {
         &self,
         open: impl FnOnce(&StorePlace) -> Result<StoreHandle, StoreError>,
     ) -> Result<StoreHandle, CliError> {
-        if let Some(database) = self.database.get() {
-            return Ok(database.clone());
+        if let Some(shared) = self.shared.get() {
+            return Ok(shared.clone());
         }
         let store = open(&self.place)?;
         Ok(match self.place {
             StorePlace::Folder(_) => store,
-            StorePlace::Database(_) => self.database.get_or_init(|| store).clone(),
+            StorePlace::Database(_) => self.shared.get_or_init(|| store).clone(),
         })
     }
 
     /// Returns whether JSON was requested.
     pub(crate) fn is_json(&self) -> bool {
         self.json
+    }
+
+    /// Returns whether only results and errors are wanted.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
     }
 
     /// Returns whether a person is watching, so that progress is worth showing.
@@ -163,6 +186,9 @@ impl Context {
 
     /// Writes bytes to stdout unchanged. A closed pipe is not an error.
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), CliError> {
+        if self.output == Output::Nowhere {
+            return Ok(());
+        }
         // Not through anstream: it removes escape sequences, and the reader may hash these bytes.
         let mut out = std::io::stdout().lock();
         match out.write_all(bytes).and_then(|()| out.flush()) {

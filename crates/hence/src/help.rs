@@ -14,6 +14,7 @@ const COLUMNS_MAX: usize = 100;
 const GROUPS: &[(&str, &[&str])] = &[
     ("Begin with", &["new", "check", "run", "runs", "show", "why", "answer", "verify", "import", "view"]),
     ("Run", &["solve", "resume", "retry", "fork", "checkpoint", "rollback", "replay"]),
+    ("Fleet", &["submit", "worker", "queue", "fleet", "cancel"]),
     ("Inspect", &["log", "watch", "state", "blame", "impact", "diff", "stats"]),
     ("Review", &["trace", "review"]),
     ("Rules", &["policy", "capabilities"]),

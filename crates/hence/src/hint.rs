@@ -2,6 +2,8 @@
 //!
 //! Only this file can make a [`Hint`], so advice written anywhere else does not compile.
 
+pub(crate) mod queue;
+
 use std::borrow::Cow;
 use std::fmt;
 
@@ -109,6 +111,15 @@ pub(crate) const fn for_code(code: Code) -> Hint {
             "open the address that `hence view` or `hence serve` printed; nothing was read or changed"
         }
         Code::Busy => "try again in a moment; nothing was changed",
+        Code::NoSuchQueue => "`hence queue list` lists the queues; `hence queue add NAME` makes one",
+        Code::QueueRefused => "nothing was changed; `hence fleet` shows queues, workers and stuck runs",
+        Code::QueueUnusable => {
+            "the runs are not affected; `hence submit` with the same --run-id or --key is safe to repeat"
+        }
+        Code::Schedule => "`hence queue schedules` lists the schedules; nothing was submitted",
+        Code::WorkerName => {
+            "leave --name out, or choose another; the name of a dead worker is free after its lease"
+        }
         Code::Listen => "`--listen 127.0.0.1:0` takes a free port of this machine",
         Code::SeveralTraces => "name a folder with --out, or one of them with --trace",
         Code::Blocked => "fix the cause, then `hence resume RUN`",

@@ -9,7 +9,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
 /// The exit status of a process that an interrupt ended.
-const INTERRUPTED_STATUS: i32 = 130;
+pub(crate) const INTERRUPTED_STATUS: i32 = 130;
 
 /// A request to stop the run. The first request lets running calls finish; the second ends the process.
 pub(crate) struct Interrupt {

@@ -18,6 +18,7 @@ mod error;
 mod escape;
 mod exchanges;
 mod exit;
+mod fleet;
 mod git;
 mod guard;
 mod help;

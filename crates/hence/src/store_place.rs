@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use hence_fleet::{FolderQueue, JobQueue};
 use hence_store::{FileStore, StoreError, StoreHandle};
 use hence_store_postgres::PostgresStore;
 
@@ -13,6 +14,9 @@ pub(crate) const DEFAULT_STORE: &str = ".hence";
 
 /// The variable that names the store where `--store` does not.
 pub(crate) const STORE_VARIABLE: &str = "HENCE_STORE";
+
+/// The folder of the queue inside the folder of a store.
+const QUEUE_FOLDER: &str = "queue";
 
 /// The place of a store.
 #[derive(Clone, PartialEq, Eq)]
@@ -62,6 +66,14 @@ impl StorePlace {
         match self {
             Self::Folder(folder) => FileStore::open_or_create(folder).map(StoreHandle::new),
             Self::Database(_) => self.open(),
+        }
+    }
+
+    /// Returns the queue of the store. It is made by its first change.
+    pub(crate) fn queue(&self) -> Result<Box<dyn JobQueue>, StoreError> {
+        match self {
+            Self::Folder(folder) => Ok(Box::new(FolderQueue::at(folder.join(QUEUE_FOLDER)))),
+            Self::Database(address) => Ok(Box::new(PostgresStore::connect(address)?.queue())),
         }
     }
 

@@ -32,7 +32,8 @@ mod variables;
 pub use budget::{Budget, USAGE_KEY, logged_usage, recorded_usage};
 pub use calls::{
     Answer, BadCallLog, CallExecutor, CallFn, CallHistory, CallLog, CallName, CallResult, CallStatus, Entry,
-    EntryError, Intent, Question, QuestionKind, RefusedAnswer, ReplySource, Spent,
+    EntryError, Intent, OpenTimers, Question, QuestionKind, RefusedAnswer, ReplySource, Spent, WAIT_FOR,
+    WAIT_UNTIL, is_timer,
 };
 pub use child::{ChildRun, ChildRuns, NoChildRuns};
 pub use compare::{LinkError, begins_with, compare_origin, is_same_result};
@@ -47,7 +48,7 @@ pub use judge::{LinkedRuns, SkillJournal};
 pub use links::{Links, NestedPin, Origin, Parent};
 pub use pinned::{InvalidFrame, LIMITS_KEY, NewSkillRun, Pinned};
 pub use program::{SkillError, SkillProgram, SkillRun, asks_the_world};
-pub use reach::{acting_gates, may_act, reaches_out, with_nested};
+pub use reach::{acting_gates, callees, may_act, reaches_out, with_nested};
 pub use recorded_outcome::{RecordedOutcomeError, read as recorded_outcome};
 pub use retry::{first_failed, retry_log, usage_before};
 pub use shared_inputs::{SharedInput, SharedInputs};

@@ -56,6 +56,11 @@ pub(crate) fn may_call(step: &Step) -> Vec<Arc<str>> {
     uses(step).into_iter().filter_map(capability).collect()
 }
 
+/// Returns every capability that the steps of a skill may call themselves; those of nested skills are not among them.
+pub fn callees(skill: &Skill) -> BTreeSet<Arc<str>> {
+    skill.steps.iter().flat_map(may_call).collect()
+}
+
 /// Returns every skill a step may nest.
 pub(crate) fn nested_skills(step: &Step) -> Vec<Arc<str>> {
     let skill = |uses: Uses| match uses {

@@ -102,7 +102,7 @@ impl FolderQueue {
 
     /// Returns what was cut off since the last call, for somebody to report.
     pub fn take_cuts(&self) -> Vec<CutTail> {
-        std::mem::take(&mut *self.0.cuts.lock().unwrap_or_else(PoisonError::into_inner))
+        self.0.take_cuts()
     }
 }
 
@@ -113,6 +113,10 @@ impl fmt::Debug for Folder {
 }
 
 impl Folder {
+    fn take_cuts(&self) -> Vec<CutTail> {
+        std::mem::take(&mut *self.cuts.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     fn log(&self) -> LogFile<'_> {
         LogFile { folder: &self.path }
     }
@@ -147,6 +151,10 @@ impl Host for Folder {
 
     fn version(&self) -> u64 {
         self.log().version()
+    }
+
+    fn take_remarks(&self) -> Vec<String> {
+        self.take_cuts().iter().map(ToString::to_string).collect()
     }
 
     fn read<T>(&self, look: impl FnOnce(&QueueState) -> T) -> Result<T, QueueError> {

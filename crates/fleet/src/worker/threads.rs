@@ -81,6 +81,8 @@ pub enum WorkerEvent<'a> {
     Stopping(Token),
     /// The queue did not do what was asked.
     QueueFailed(&'a QueueError),
+    /// The queue has something to say, such as an unfinished change that was cut off.
+    Remark(&'a str),
     /// It was asked to end.
     Draining,
 }
@@ -273,6 +275,9 @@ impl Shift<'_, '_> {
         let (worker, now) = (self.worker, self.now());
         if worker.stop.is_set() && self.core.drain() {
             self.hear(&WorkerEvent::Draining);
+        }
+        for remark in worker.queue.take_remarks() {
+            self.hear(&WorkerEvent::Remark(&remark));
         }
         let version = worker.queue.version();
         if version != self.version {

@@ -19,6 +19,9 @@ pub(crate) struct Claiming<'a> {
     pub(crate) paused: &'a BTreeSet<QueueName>,
     pub(crate) limits: &'a Limits,
     pub(crate) starts: &'a mut BTreeMap<QueueName, Time>,
+    /// Whether the clock was moved. The queue forgets starts that no longer matter, and a clock that shows a time again must not
+    /// make them matter; so spacing is not judged then.
+    pub(crate) is_clock_moved: bool,
     pub(crate) worker: &'a WorkerRow,
     pub(crate) now: Time,
 }
@@ -61,7 +64,10 @@ impl Claiming<'_> {
                 self.before.iter().filter(|other| !taken.contains(&other.run) && is_due(other, self.now))
             {
                 let rank = |job: &Job| (Reverse(job.priority), job.number);
-                if rank(better) < rank(job) && !is_suspect(better) && self.may_claim(better, &running) {
+                let is_unsure = self.is_clock_moved
+                    && self.limits.queue.get(&better.queue).is_some_and(|limit| limit.spacing.is_some());
+                let is_better = rank(better) < rank(job) && !is_suspect(better) && !is_unsure;
+                if is_better && self.may_claim(better, &running) {
                     return Err(format!("run {run}: claimed before run {}, whose turn it was", better.run));
                 }
             }
@@ -96,7 +102,7 @@ impl Claiming<'_> {
                 .get(&job.queue)
                 .is_none_or(|last| self.now.since(*last) >= spacing || *last > self.now.plus(spacing))
         };
-        let has_time = limit.spacing.is_none_or(spaced);
+        let has_time = self.is_clock_moved || limit.spacing.is_none_or(spaced);
         let group_limit = self.limits.groups.get(&job.queue).and_then(|limit| limit.concurrency);
         let group_fits = match (&job.group, group_limit) {
             (Some(group), Some(most)) => count(Some(group)) < most,

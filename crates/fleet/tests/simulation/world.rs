@@ -375,7 +375,9 @@ impl World {
                     let now = Time::from_millis(self.database_now());
                     let claimed: Vec<RunId> = reply.claims.iter().map(|claim| claim.run.clone()).collect();
                     let (paused, limits, starts) = (&self.paused, &self.limits, &mut self.starts);
-                    Claiming { before: &before, paused, limits, starts, worker, now }.judge(&claimed)?;
+                    let is_clock_moved = self.clock_error != 0;
+                    Claiming { before: &before, paused, limits, starts, is_clock_moved, worker, now }
+                        .judge(&claimed)?;
                 }
                 Reply::Claimed(reply)
             }

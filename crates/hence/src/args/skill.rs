@@ -33,7 +33,7 @@ impl ImportedArgs {
 }
 
 /// Files of nested skills.
-#[derive(ClapArgs)]
+#[derive(ClapArgs, Clone)]
 pub(crate) struct NestedArgs {
     /// A file with a skill that may be nested as skill:ID, in addition to those named under `skills`; may be repeated
     #[arg(long, value_name = "FILE")]
@@ -41,7 +41,7 @@ pub(crate) struct NestedArgs {
 }
 
 /// The time after which a run stops.
-#[derive(ClapArgs)]
+#[derive(ClapArgs, Clone)]
 pub(crate) struct DeadlineArgs {
     /// Stop after this many seconds: running calls finish, no new ones start, `hence resume` continues
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
@@ -55,7 +55,7 @@ pub(super) fn seconds(text: &str) -> Result<std::time::Duration, String> {
 }
 
 /// Options for running a skill; a problem accepts none of them.
-#[derive(ClapArgs)]
+#[derive(ClapArgs, Clone)]
 #[command(next_help_heading = "Options for skills")]
 pub(crate) struct SkillRunArgs {
     /// An input of the skill: NAME=VALUE, or NAME=@FILE for the contents of a file

@@ -3,7 +3,7 @@
 mod import;
 
 use hence_canon::did_you_mean;
-use hence_capabilities::{HUMAN_ASK, Library};
+use hence_capabilities::{HUMAN_ASK, Library, TIMERS};
 use hence_cognition::capability::Registry as _;
 use hence_cognition::skill::{Fields, Need};
 
@@ -139,6 +139,7 @@ pub(super) fn run(context: &Context, args: &ListCapabilitiesArgs) -> Result<Exit
     let declared = library.declarations().iter();
     let declared = declared.map(|(id, one)| (id.to_string(), "declared", one.description.to_string()));
     let mut all: Vec<(String, &'static str, String)> = built_in.chain([person]).chain(declared).collect();
+    all.extend(TIMERS.map(|(id, does)| (id.to_owned(), "timer", does.to_owned())));
     all.sort();
     if let Some(asked) = &args.id
         && !all.iter().any(|(id, ..)| id == asked)

@@ -12,7 +12,12 @@ pub(super) fn run(context: &Context, args: &ResumeArgs) -> Result<Exit, CliError
     let run =
         kind::open(&journal, &args.capabilities.capabilities, Purpose::Resume(args.imported.imported()))?;
     let limits = args.limits.limits();
-    let options =
-        DriveOptions { amended: amended.as_ref(), deadline: args.deadline.deadline, limits: Some(&limits) };
-    run.resume(context, &journal, options)
+    let (amended, deadline) = (amended.as_ref(), args.deadline.deadline);
+    let options = DriveOptions { amended, deadline, limits: Some(&limits), ..DriveOptions::default() };
+    let exit = run.resume(context, &journal, options)?;
+    // A worker that parked the run finds out what became of it.
+    if let Ok(id) = hence_store::RunId::new(&journal.name) {
+        crate::fleet::wake(context, &id);
+    }
+    Ok(exit)
 }

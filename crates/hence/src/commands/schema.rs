@@ -7,10 +7,11 @@ use schemars::{JsonSchema, Schema};
 use super::vars::VarsCommand;
 use super::{Command, PolicyCommand, ReviewCommand, StoreCommand, TraceCommand};
 use crate::args::SchemaArgs;
+use crate::fleet::QueueCommand;
 use crate::prelude::*;
 
 /// A name, and the function that makes the schema of the JSON printed under it.
-pub(super) type Named = (&'static str, fn() -> Schema);
+pub(crate) type Named = (&'static str, fn() -> Schema);
 
 /// The schemas of documents rather than of reports: people and editors read them.
 const DOCUMENTS: &[Named] = &[
@@ -22,7 +23,7 @@ const DOCUMENTS: &[Named] = &[
 ];
 
 /// Returns the schema of a report. A member that is always there is required, even where it may be null.
-pub(super) fn schema_of<T: JsonSchema>() -> Schema {
+pub(crate) fn schema_of<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
 }
 
@@ -32,6 +33,7 @@ fn all() -> impl Iterator<Item = &'static Named> {
         VarsCommand::SCHEMAS,
         PolicyCommand::SCHEMAS,
         StoreCommand::SCHEMAS,
+        QueueCommand::SCHEMAS,
         TraceCommand::SCHEMAS,
         ReviewCommand::SCHEMAS,
         DOCUMENTS,

@@ -9,6 +9,7 @@ use hence_store::{Condition, Lease, RunId, RunSummary, StoreHandle};
 
 use crate::args::WhyArgs;
 use crate::chain::first_break;
+use crate::fleet::{self, JobRow};
 use crate::journal_end::last_change;
 use crate::measured::{self, NOT_MEASURED, RunTimes, WaitTimesRow};
 use crate::prelude::*;
@@ -40,6 +41,8 @@ pub(crate) struct WhyReport {
     asked: Vec<WaitTimesRow>,
     /// The process that holds the lease.
     held_by: Option<String>,
+    /// Its place in a queue: the worker that drives it, or what it waits for; `null` when it is in none.
+    job: Option<JobRow>,
     /// The run that retries it, where it failed.
     retry: Option<String>,
     /// The run it retries.
@@ -146,6 +149,7 @@ impl Text for WhyReport {
         }
         rows.extend(self.asked.iter().map(WaitTimesRow::row));
         rows.extend(self.held_by.iter().map(|holder| ("held by", escape(holder))));
+        rows.extend(self.job.iter().flat_map(JobRow::rows));
         rows.extend(self.retries.iter().map(|run| ("retry of", escape(run))));
         rows.extend(self.retry.iter().map(|run| ("retried", format!("as {}", escape(run)))));
         rows.extend(standing::failure_rows(&self.failures));
@@ -192,6 +196,7 @@ pub(crate) fn explain(context: &Context, store: &StoreHandle, id: &RunId) -> Res
         since: None,
         asked: Vec::new(),
         held_by,
+        job: fleet::job_of(context, id)?,
         retry: skills::retry_of(store, id).map(|retry| retry.as_str().to_owned()),
         retries: skills::links(store, id).retries,
         failures: Vec::new(),

@@ -1,5 +1,6 @@
 //! Starting, resuming and driving a stored run of any kind, and reporting how it ended.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,13 +9,14 @@ use hence_canon::Value;
 use hence_cognition::budget::Limits;
 use hence_engine::{Blobs, Driven, MemorySink, Pause, Program, Run, RunError, Sink};
 use hence_projection::Program as Projected;
-use hence_skills::{CallLog, Stop};
+use hence_skills::{CallLog, OpenTimers, Stop};
 use hence_state::{ProblemSpec, Status};
 use hence_store::{
     AttachmentName, Condition, Cut, Durability, NewRun, RunId, RunWriter, StoreError, StoreHandle,
 };
 
 use super::{begins_with, conflict, whole_records};
+use crate::clock;
 use crate::guard::{self, PolicyCounts};
 use crate::interrupt::Interrupt;
 use crate::live::LiveLine;
@@ -47,6 +49,11 @@ pub(crate) trait Drivable {
 
     /// Returns whether calls of the run must be logged.
     fn needs_call_log(&self) -> bool;
+
+    /// Returns the capabilities that the run may call.
+    fn callees(&self) -> BTreeSet<Arc<str>> {
+        BTreeSet::new()
+    }
 
     /// Checks that everything a resumed run needs is available.
     fn check_resumable(&self, _: &Run<'_, Self::Program<'_>>) -> Result<(), CliError> {
@@ -131,7 +138,14 @@ pub(crate) struct DriveOptions<'a> {
     pub(crate) deadline: Option<Duration>,
     /// Limits for this command, next to those that the run pins.
     pub(crate) limits: Option<&'a Limits>,
+    /// The request to stop the run; without one, signals and the deadline stop it.
+    pub(crate) stop: Option<&'a dyn Stop>,
+    /// The receiver of a run that is created and not driven.
+    pub(crate) hand_over: Option<&'a HandOver<'a>>,
 }
+
+/// The receiver of a run that exists and is to be driven by somebody else. It gets the names of the capabilities that the run may call.
+pub(crate) type HandOver<'a> = dyn Fn(&RunId, BTreeSet<Arc<str>>) -> Result<Exit, CliError> + 'a;
 
 /// The start of a run: by this command, or by an earlier one.
 pub(crate) enum Start {
@@ -192,6 +206,9 @@ impl RunEnd {
 
 const WAITING: &str = "waiting";
 
+/// The longest time between two looks at the clock and the wish to stop, while a run waits for a timer.
+const TIMER_LOOK: Duration = Duration::from_millis(50);
+
 impl RunDriver<'_> {
     /// Starts a run and drives it. The same program with the same problem under the same id is the same run: it is
     /// resumed, never executed twice.
@@ -205,7 +222,7 @@ impl RunDriver<'_> {
         let (run, first) = self.first_records(kind, policies, &blobs)?;
         let header = first.journal.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
         if begins_with(self.store, self.id, header) {
-            return self.resume(kind);
+            return self.continue_existing(kind);
         }
         guard::say_judged_afterwards(self.context, policies);
         self.create(kind, run, first, attachments)
@@ -223,7 +240,7 @@ impl RunDriver<'_> {
         match self.store_first(first, attachments.to_vec()) {
             Ok(writer) => {
                 guard::say_judged_afterwards(self.context, policies);
-                self.drive(kind, run, writer, Start::Now).map(Some)
+                self.begin(kind, run, writer).map(Some)
             }
             Err(StoreError::AlreadyCreated { .. } | StoreError::RunConflict { .. }) => Ok(None),
             Err(error) => Err(error.into()),
@@ -285,13 +302,40 @@ impl RunDriver<'_> {
     ) -> Result<Exit, CliError> {
         let header = first.journal.clone();
         match self.store_first(first, attachments.clone()) {
-            Ok(writer) => self.drive(kind, run, writer, Start::Now),
-            Err(StoreError::AlreadyCreated { .. }) => self.resume(kind),
+            Ok(writer) => self.begin(kind, run, writer),
+            Err(StoreError::AlreadyCreated { .. }) => self.continue_existing(kind),
             Err(error @ StoreError::RunConflict { .. }) => {
                 let differences = conflict::differences(self.store, self.id, &attachments, &header);
                 Err(CliError::from(error).with_findings(differences))
             }
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Drives a run that was just created, or hands it over.
+    fn begin<'a, K: Drivable>(
+        &self,
+        kind: &'a K,
+        run: Run<'_, K::Program<'a>>,
+        writer: Box<dyn RunWriter>,
+    ) -> Result<Exit, CliError> {
+        let Some(hand_over) = self.options.hand_over else {
+            return self.drive(kind, run, writer, Start::Now);
+        };
+        let (sink, times) = StoreSink::measured(self.store, writer);
+        times.created(&self.store.journal_bytes(self.id)?);
+        // A time that could not be measured is no reason to refuse the run.
+        let _ = times.finish();
+        // The receiver's first act may be to open the run.
+        drop(sink);
+        hand_over(self.id, kind.callees())
+    }
+
+    /// Resumes a run that exists, or hands it over.
+    fn continue_existing<K: Drivable>(&self, kind: &K) -> Result<Exit, CliError> {
+        match self.options.hand_over {
+            None => self.resume(kind),
+            Some(hand_over) => hand_over(self.id, kind.callees()),
         }
     }
 
@@ -400,12 +444,26 @@ impl RunDriver<'_> {
             run.install_policies(policies, &mut sink).map_err(|error| stopped(id, error))?;
             guard::say_judged_afterwards(self.context, Some(policies));
         }
-        let interrupt = kind.interrupt(self.options.deadline);
-        let stop: &dyn Stop = match &interrupt {
-            Some(interrupt) => interrupt,
-            None => &hence_skills::NeverStop,
+        let interrupt = match self.options.stop {
+            None => kind.interrupt(self.options.deadline),
+            Some(_) => None,
         };
-        let driven = kind.drive(run, Calls { driver: self, log: &log, stop, meter: &times }, &mut sink);
+        let stop: &dyn Stop = match (self.options.stop, &interrupt) {
+            (Some(stop), _) => stop,
+            (None, Some(interrupt)) => interrupt,
+            (None, None) => &hence_skills::NeverStop,
+        };
+        let driven = loop {
+            // A timer that is due is answered before anything asks for it.
+            self.answer_timers(&log)?;
+            let calls = Calls { driver: self, log: &log, stop, meter: &times };
+            match kind.drive(run, calls, &mut sink) {
+                Ok(Driven::Paused(paused, Pause::Waiting(_))) if self.wait_for_timer(&log, stop) => {
+                    run = paused
+                }
+                driven => break driven,
+            }
+        };
         if let Some(failure) = times.finish() {
             self.context.say(format_args!("run {id}: not every time was measured: {failure}"));
         }
@@ -439,6 +497,38 @@ impl RunDriver<'_> {
                     .with_hint(hint::continue_with(self.context, id.as_str())))
             }
         }
+    }
+
+    /// Answers the timers of the run that are due.
+    fn answer_timers(&self, log: &CallLog<'_>) -> Result<(), CliError> {
+        let Some(now) = clock::wall() else { return Ok(()) };
+        let answered = log.answer_timers(now);
+        answered.map(|_| ()).map_err(|error| {
+            CliError::new(
+                Code::Disk,
+                format!("run {}: a timer that is due could not be noted: {error}", self.id),
+            )
+        })
+    }
+
+    /// Waits for the next timer, if the run waits for nothing else and no worker drives it: a worker parks the run instead. Returns
+    /// whether the timer is due.
+    fn wait_for_timer(&self, log: &CallLog<'_>, stop: &dyn Stop) -> bool {
+        let OpenTimers::Only(due) = log.history().open_timers() else { return false };
+        if self.options.stop.is_some() {
+            return false;
+        }
+        self.context.say(format_args!("run {}: waits until {due}", self.id));
+        while !stop.is_wanted() {
+            let Some(now) = clock::wall() else { return false };
+            let left = due.as_millis().saturating_sub(now.as_millis());
+            let Ok(left) = u64::try_from(left) else { return true };
+            if left == 0 {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(left).min(TIMER_LOOK));
+        }
+        false
     }
 
     fn report<'a, K: Drivable>(

@@ -35,7 +35,7 @@ use crate::target::{Journal, PROBLEM};
 use crate::usage::UsageReport;
 use crate::{bound, hint, skills};
 
-pub(crate) use driver::{Drivable, DriveOptions, RunDriver, RunEnd};
+pub(crate) use driver::{Drivable, DriveOptions, HandOver, RunDriver, RunEnd};
 pub(crate) use misspelt::misspelt_settings;
 pub(crate) use reason::start as start_reason;
 pub(crate) use reason_report::RunReport;
@@ -89,6 +89,22 @@ pub(crate) trait OpenRun {
     fn retry(&self, _: &Context, journal: &Journal, _: &RetryArgs) -> Result<Exit, CliError> {
         let message = format!("run {}: it calls nothing, so there is nothing to retry", journal.name);
         Err(CliError::new(Code::Retry, message).with_hint(hint::retry_nothing(&journal.name)))
+    }
+
+    /// Creates another run of the same documents under another id and time, and hands it over.
+    ///
+    /// # Errors
+    /// [`CliError`] when the kind of run cannot be started again, or the run cannot be created.
+    fn start_like(
+        &self,
+        _: &Context,
+        journal: &Journal,
+        _: &hence_store::RunId,
+        _: &hence_state::Timestamp,
+        _: &HandOver<'_>,
+    ) -> Result<Exit, CliError> {
+        let message = format!("run {}: only runs of skills are started again", journal.name);
+        Err(CliError::new(Code::Schedule, message))
     }
 
     /// Reports which steps a value came from.

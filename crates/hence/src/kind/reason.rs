@@ -21,7 +21,7 @@ use super::misspelt;
 use super::new_id::NewId;
 use super::pinned_problem::{Prepared, prepare};
 use super::reason_report::RunReport;
-use super::{Drivable, DriveOptions, OpenRun, Purpose, RunDriver, RunEnd, with_blobs};
+use super::{Drivable, DriveOptions, HandOver, OpenRun, Purpose, RunDriver, RunEnd, with_blobs};
 use crate::args::RunArgs;
 use crate::args::position::{CheckpointArgs, RollbackArgs};
 use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs, RetryArgs};
@@ -52,7 +52,12 @@ pub(super) fn profile_of(args: &RunArgs) -> Profile {
 }
 
 /// Starts a run of the problem in `bytes`.
-pub(crate) fn start(context: &Context, args: &RunArgs, bytes: Vec<u8>) -> Result<Exit, CliError> {
+pub(crate) fn start(
+    context: &Context,
+    args: &RunArgs,
+    bytes: Vec<u8>,
+    hand_over: Option<&HandOver<'_>>,
+) -> Result<Exit, CliError> {
     skills::refuse_options(args)?;
     let (name, profile) = (input::shown_name(&args.problem), profile_of(args));
     let document = input::parse_problem(&args.problem, &bytes, &profile)?;
@@ -76,7 +81,7 @@ pub(crate) fn start(context: &Context, args: &RunArgs, bytes: Vec<u8>) -> Result
         let (id, number) = new_id.next(&store, tried)?;
         request.trace_id = Some(id.as_str().to_owned());
         run.plan = run.engine.plan(&request).map_err(|findings| CliError::refused(name, &findings))?;
-        let options = DriveOptions::default();
+        let options = DriveOptions { hand_over, ..DriveOptions::default() };
         let driver = RunDriver { context, store: &store, id: &id, copy: args.journal.as_deref(), options };
         if new_id.is_given() {
             return driver.start(&run, policies.as_ref(), attachments);

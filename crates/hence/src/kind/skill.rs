@@ -1,5 +1,6 @@
 //! Runs of skills on the command line.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use hence_journal::verify::{Level, Report};
 use hence_projection::Program;
 use hence_skills::{
     Driver, LinkedRuns, Links, NewSkillRun, Pinned, SharedInputs, SkillJournal, SkillProgram, SkillRun,
-    SkillVariables, reaches_out, recorded_usage, with_nested,
+    SkillVariables, callees, reaches_out, recorded_usage, with_nested,
 };
 use hence_state::{ProblemSpec, Profile, StepResult, Timestamp};
 use hence_store::{AttachmentName, RunId, StoreHandle};
@@ -22,7 +23,7 @@ use hence_store::{AttachmentName, RunId, StoreHandle};
 use super::driver::Calls;
 use super::new_id::NewId;
 use super::skill_report::SkillRunReport;
-use super::{Drivable, DriveOptions, OpenRun, RunDriver, RunEnd, whole_records, with_blobs};
+use super::{Drivable, DriveOptions, HandOver, OpenRun, RunDriver, RunEnd, whole_records, with_blobs};
 use crate::args::RunArgs;
 use crate::args::position::{CheckpointArgs, RollbackArgs};
 use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs, RetryArgs};
@@ -51,7 +52,12 @@ pub(crate) struct StoredSkillRun {
 }
 
 /// Starts a run of the skill in `bytes`.
-pub(crate) fn start(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<Exit, CliError> {
+pub(crate) fn start(
+    context: &Context,
+    args: &RunArgs,
+    bytes: &[u8],
+    hand_over: Option<&HandOver<'_>>,
+) -> Result<Exit, CliError> {
     if !args.profile.is_strict() || args.engine_version.is_some() {
         return Err(CliError::new(Code::Refused, "a skill runs in the strict profile of this engine"));
     }
@@ -114,7 +120,8 @@ pub(crate) fn start(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<E
         let asked = NewSkillRun { id: id.as_str().to_owned(), created_at, links, ..asked.clone() };
         run.problem = Arc::new(problem_of(args, &asked, &run.prepared, &run.source)?);
         let attachments = run.attachments(run.problem.canonical().value());
-        let options = DriveOptions { amended: None, deadline: args.skill.deadline.deadline, limits: None };
+        let deadline = args.skill.deadline.deadline;
+        let options = DriveOptions { deadline, hand_over, ..DriveOptions::default() };
         let driver = RunDriver { context, store: &store, id: &id, copy: args.journal.as_deref(), options };
         if new_id.is_given() {
             return driver.start(&run, policies.as_ref(), attachments);
@@ -305,6 +312,30 @@ impl OpenRun for StoredSkillRun {
         commands::impact_skill(context, journal, self, args)
     }
 
+    fn start_like(
+        &self,
+        context: &Context,
+        journal: &Journal,
+        id: &RunId,
+        created_at: &Timestamp,
+        hand_over: &HandOver<'_>,
+    ) -> Result<Exit, CliError> {
+        let problem = &journal.required_problem()?.value;
+        let members = problem.as_object().cloned().unwrap_or_default();
+        let problem: Value = members.with("id", id.as_str()).with("created_at", created_at.as_str()).into();
+        let spec = ProblemSpec::decode(&problem, &Profile::STRICT)
+            .map_err(|findings| CliError::refused(PROBLEM, &findings))?;
+        let mut run = Self::require(journal)?;
+        run.problem = Arc::new(spec);
+        let store = context.store()?;
+        let policies = hence_engine::first_installed(&journal.bytes, &StoreBlobs(&store))
+            .map_err(|error| guard::refused(id.as_str(), error))?;
+        let attachments = run.attachments(&problem);
+        let options = DriveOptions { hand_over: Some(hand_over), ..DriveOptions::default() };
+        let driver = RunDriver { context, store: &store, id, copy: None, options };
+        driver.start(&run, policies.as_ref(), attachments)
+    }
+
     fn due_step(&self, journal: &Journal) -> Result<Option<String>, CliError> {
         Ok(self.read_back(journal)?.program().due().map(ToString::to_string))
     }
@@ -328,6 +359,10 @@ impl Drivable for StoredSkillRun {
 
     fn needs_call_log(&self) -> bool {
         reaches_out(self.prepared.skill(), &self.library)
+    }
+
+    fn callees(&self) -> BTreeSet<Arc<str>> {
+        with_nested(self.prepared.skill(), &self.library).iter().flat_map(|skill| callees(skill)).collect()
     }
 
     fn check_resumable(&self, run: &Run<'_, SkillProgram<'_>>) -> Result<(), CliError> {

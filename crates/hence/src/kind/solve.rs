@@ -72,7 +72,7 @@ pub(crate) fn start(context: &Context, args: &SolveArgs) -> Result<Exit, CliErro
                 &store,
             )?
         };
-        let options = DriveOptions { amended: None, deadline: args.deadline, limits: None };
+        let options = DriveOptions { deadline: args.deadline, ..DriveOptions::default() };
         let driver = RunDriver { context, store: &store, id: &id, copy: None, options };
         if new_id.is_given() {
             return driver.start(&run, None, run.attachments());

@@ -180,6 +180,8 @@ pub(crate) fn record_answer(
         .map_err(|error| CliError::new(Code::Disk, format!("the answer could not be stored: {error}")))?;
     note_answer(&mut *opened.writer, &call);
     drop((log, opened));
+    // After the answer is stored, and without its lease: a worker may claim the run at once.
+    crate::fleet::wake(context, &id);
     Ok((journal, report))
 }
 

@@ -3,7 +3,7 @@
 use hence_canon::Value;
 use hence_capabilities::check_answer;
 use hence_cognition::approval::{APPROVES, REJECTS};
-use hence_skills::{CallHistory, CallName, Intent, Question, QuestionKind};
+use hence_skills::{CallHistory, CallName, Intent, Question, QuestionKind, is_timer};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -31,7 +31,7 @@ pub(crate) struct WaitingRow {
     pub(crate) key: String,
     /// The capability.
     pub(crate) capability: String,
-    /// `value`: a person is asked for a value. `undecided`: it is unknown whether the call happened.
+    /// `value`: a person is asked for a value. `undecided`: it is unknown whether the call happened. `timer`: the clock answers.
     pub(crate) about: &'static str,
     /// The question.
     pub(crate) question: String,
@@ -80,6 +80,10 @@ impl WaitingRow {
         let input = &question.input;
         let text = |key: &str| input.get(key).and_then(Value::as_str).map(str::to_owned);
         let (about, asked, commands) = match question.kind {
+            QuestionKind::Value if is_timer(&call.capability) => {
+                let due = question.reason.as_deref().unwrap_or("a time that its log does not name");
+                ("timer", format!("it continues at {due}"), vec![hint::command(context, &["resume", run])])
+            }
             QuestionKind::Value => {
                 let asked = text("question").unwrap_or_else(|| format!("`{}` asks", call.capability));
                 ("value", asked, value_commands(context, run, place, input))
@@ -140,7 +144,8 @@ impl WaitingRow {
             rows.extend(about.into_iter().flat_map(|about| value_rows("context", about, &self.whole)));
             rows.extend(meanings(input));
         }
-        rows.extend(self.commands.iter().map(|command| ("answer", escape(command))));
+        let word = if self.about == "timer" { "then" } else { "answer" };
+        rows.extend(self.commands.iter().map(|command| (word, escape(command))));
         rows
     }
 }

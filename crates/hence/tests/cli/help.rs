@@ -182,6 +182,11 @@ fn every_code_has_a_title_and_a_page() {
     E0802  the server does not answer this person, page or host
     E0803  the server is busy, or the request exceeds a limit
     E0804  the server does not start
+    E0901  there is no such queue
+    E0902  the rules of the queue do not allow it
+    E0903  the queue cannot be read or written
+    E0904  the name of a worker cannot be used
+    E0905  a schedule cannot be made or used
     [exit 0]
     ");
     for code in world.ask(&["explain", "--json"]).json()["codes"].as_array().unwrap() {

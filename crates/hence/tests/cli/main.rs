@@ -32,6 +32,9 @@ mod descendants;
 mod document;
 mod effects;
 mod fixtures;
+mod fleet;
+#[cfg(target_os = "linux")]
+mod fleet_kill;
 mod foreign;
 mod forged;
 mod forks;

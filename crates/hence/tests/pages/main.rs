@@ -55,6 +55,7 @@ fn every_console_block_prints_what_the_page_says() {
     }
     let repository = repository();
     let mut pages = vec![repository.join("README.md")];
+    pages.push(repository.join("docs/operations.md"));
     pages.extend(EXECUTED.iter().flat_map(|folder| pages_below(&repository.join(folder))));
     let write = std::env::var("HENCE_PAGES").is_ok_and(|word| word == "write");
     let mut executed = 0;

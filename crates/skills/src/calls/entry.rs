@@ -36,7 +36,7 @@ pub struct Question {
     pub kind: QuestionKind,
     /// The input of the call.
     pub input: Value,
-    /// The reason why nobody knows whether the call happened, if the process that made it lived to say so.
+    /// The reason why nobody knows whether the call happened, if the process that made it lived to say so; of a timer, its due time.
     pub reason: Option<Arc<str>>,
 }
 

@@ -19,6 +19,7 @@ use super::entry::{CallName, Entry, Intent, Question, QuestionKind};
 use super::gate::{CallGate, outermost_step};
 use super::history::{BEGUN_KEY, CallStatus};
 use super::log::CallLog;
+use super::timer::is_timer;
 use crate::budget::{Admitted, Budget, Caller};
 use crate::child::{ChildRun, ChildRuns, Family, NestedVariables};
 use crate::host::{Effect, Host};
@@ -373,9 +374,10 @@ impl<'a> CallExecutor<'a> {
             reply => reply,
         };
         let (entry, durability) = match &reply {
-            Err(CallError::Waiting(_)) => {
-                let question =
-                    Question { kind: QuestionKind::Value, input: call.input.clone(), reason: None };
+            Err(CallError::Waiting(due)) => {
+                // A timer waits for the time that it says; a question says what it asks in its input.
+                let reason = is_timer(call.capability).then(|| due.clone());
+                let question = Question { kind: QuestionKind::Value, input: call.input.clone(), reason };
                 (Entry::Question { call: name, question }, Durability::Synced)
             }
             // A reply that power loss destroys leaves the call undecided, which is safe; the next intent syncs it too.

@@ -18,6 +18,7 @@ mod executor;
 mod gate;
 mod history;
 mod log;
+mod timer;
 
 pub use entry::{Answer, CallName, Entry, EntryError, Intent, Question, QuestionKind, Spent};
 pub(crate) use executor::LoggedWorker;
@@ -25,3 +26,4 @@ pub use executor::{CallExecutor, CallFn, CallResult, ReplySource};
 pub(crate) use gate::{CallGate, MayCall, is_noted};
 pub use history::{BadCallLog, CallHistory, CallStatus, RefusedAnswer};
 pub use log::CallLog;
+pub use timer::{OpenTimers, WAIT_FOR, WAIT_UNTIL, is_timer};
