@@ -109,7 +109,7 @@ impl Judge for SolveJudge<'_> {
         if let Entry::Call(call) = &entry
             && let Some(child) = &call.child
         {
-            unchecked.push(format!("child run {} (it is verified by itself)", child.run));
+            unchecked.push(format!("the records of child run {} (it is verified by itself)", child.run));
         }
         let index = RecordIndex::new(self.records);
         if let Some(progress) = &mut self.progress {

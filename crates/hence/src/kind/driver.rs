@@ -131,6 +131,18 @@ pub(crate) struct DriveOptions<'a> {
     pub(crate) deadline: Option<Duration>,
     /// Limits for this command, next to those that the run pins.
     pub(crate) limits: Option<&'a Limits>,
+    /// The treatment of model calls of `hence solve` that were under way when an earlier process ended.
+    pub(crate) undecided: UndecidedCalls,
+}
+
+/// The word of the user about model calls that were under way when an earlier process ended.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum UndecidedCalls {
+    /// None: the recovery that the run pins decides.
+    #[default]
+    AsPinned,
+    /// They may be asked again.
+    Repeat,
 }
 
 /// The start of a run: by this command, or by an earlier one.

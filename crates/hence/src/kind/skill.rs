@@ -114,7 +114,7 @@ pub(crate) fn start(context: &Context, args: &RunArgs, bytes: &[u8]) -> Result<E
         let asked = NewSkillRun { id: id.as_str().to_owned(), created_at, links, ..asked.clone() };
         run.problem = Arc::new(problem_of(args, &asked, &run.prepared, &run.source)?);
         let attachments = run.attachments(run.problem.canonical().value());
-        let options = DriveOptions { amended: None, deadline: args.skill.deadline.deadline, limits: None };
+        let options = DriveOptions { deadline: args.skill.deadline.deadline, ..DriveOptions::default() };
         let driver = RunDriver { context, store: &store, id: &id, copy: args.journal.as_deref(), options };
         if new_id.is_given() {
             return driver.start(&run, policies.as_ref(), attachments);

@@ -75,7 +75,7 @@ pub(crate) fn start(context: &Context, args: &SolveArgs) -> Result<Exit, CliErro
                 &store,
             )?
         };
-        let options = DriveOptions { amended: None, deadline: args.deadline, limits: None };
+        let options = DriveOptions { deadline: args.deadline, ..DriveOptions::default() };
         let driver = RunDriver { context, store: &store, id: &id, copy: None, options };
         if new_id.is_given() {
             return driver.start(&run, None, run.attachments());
@@ -183,6 +183,7 @@ impl StoredSolveRun {
             log: calls.log.clone(),
             log_sync: LogSync::start(calls.log.clone()),
             known: Mutex::default(),
+            undecided: driver.options.undecided,
             children: EndedChildren::default(),
         })
     }

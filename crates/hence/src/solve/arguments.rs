@@ -65,6 +65,7 @@ pub(crate) fn new_spec(
         limits,
         window_tokens: args.models.window,
         forms: args.answer_forms,
+        recovery: args.recovery,
         parent: None,
     };
     models::require_keys(&spec)?;

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use hence_canon::{Canonical, Digest, Object, Value, parse};
 use hence_cognition::budget::Usage;
-use hence_cognition::run::Reply;
+use hence_cognition::run::{CallError, Reply};
 use hence_engine::{Driven, Run, RunError, Sink as _, SinkError};
 use hence_journal::RecordIndex;
 use hence_skills::{CallHistory, CallLog, CallName, CallStatus, Entry as LogEntry, Intent, Stop};
 use hence_solve::{
     ChildEnd, ChildLink, Exhausted, Halt, ModelPin, ModelReply, Models, NewChild, Next, NoReply, Progress,
-    Request, SolveProgram, Spec, Used, drive,
+    Recovery, Request, SolveProgram, Spec, Used, drive,
 };
 use hence_state::{ProblemSpec, Profile, Timestamp};
 use hence_store::{Durability, RunId, StoreError, StoreHandle};
@@ -19,10 +19,10 @@ use hence_store::{Durability, RunId, StoreError, StoreHandle};
 use super::children::{AfterChildren, ChildSink, EndedChildren};
 use super::live::Live;
 use super::log_sync::LogSync;
-use super::models::ModelSet;
+use super::models::{ModelSet, NoModelReply};
 use super::system_name;
 use super::tools::{Interpreters, SolveTools};
-use crate::kind::whole_records;
+use crate::kind::{UndecidedCalls, whole_records};
 use crate::prelude::*;
 use crate::sink::{StoreBlobs, StoreSink};
 use crate::skills::{self, calls_name};
@@ -56,6 +56,7 @@ pub(crate) struct HostParts<'a> {
     pub(crate) log_sync: LogSync,
     /// The call logs of other runs that may know a reply: those of a parent or a child that another command drove.
     pub(crate) known: Mutex<Vec<(RunId, CallHistory)>>,
+    pub(crate) undecided: UndecidedCalls,
     pub(crate) children: EndedChildren,
 }
 
@@ -135,6 +136,32 @@ impl SolveHost<'_> {
         })
     }
 
+    /// Refuses to ask again what an earlier process asked and heard nothing about, where a person decides.
+    fn refuse_undecided(&self, key: &str, index: RecordIndex, model: &ModelPin) -> Result<(), NoReply> {
+        let is_asked = self.parts.spec.recovery == Recovery::Ask
+            && self.parts.undecided == UndecidedCalls::AsPinned
+            && matches!(self.parts.log.status(key), Some(CallStatus::Begun));
+        if !is_asked {
+            return Ok(());
+        }
+        Err(NoReply::Unavailable(format!(
+            "the call of {} for record {index} of run {} was under way when an earlier process ended, so it may have been \
+             charged; `hence resume {} --repeat-undecided` asks it again",
+            model.name, self.run, self.parts.owner
+        )))
+    }
+
+    /// Notes that a call gave no reply, if that is certain, and returns what the run makes of it.
+    fn note_failure(&self, call: CallName, failure: NoModelReply) -> NoReply {
+        if failure.is_decided {
+            let (NoReply::Refused(message) | NoReply::Unavailable(message)) = &failure.reply;
+            let error = CallError::Failed { class: "no_reply".into(), message: message.as_str().into() };
+            // Without the line the call counts as undecided, which is the careful side.
+            let _ = self.note(LogEntry::Reply { call, reply: Err(error) }, Durability::Buffered);
+        }
+        failure.reply
+    }
+
     fn note(&self, entry: LogEntry, durability: Durability) -> Result<(), NoReply> {
         self.parts.log.note(entry, durability).map_err(unwritten)
     }
@@ -166,19 +193,27 @@ impl Models for SolveHost<'_> {
         let key = call_key(self.parts.owner, self.run, index).ok_or_else(|| {
             NoReply::Unavailable(format!("{} is no run below {}", self.run, self.parts.owner))
         })?;
+        self.refuse_undecided(&key, index, model)?;
         // The same call has the same key in every attempt, also after a crash.
         let idempotency_key =
             format!("{}/{index}/{}", Digest::of(self.run.as_str().as_bytes()).short(), digest.short());
         let call = CallName::from_key(key.into(), model.name.clone());
         let intent =
             Intent { input: None, input_sha256: digest, idempotency_key: idempotency_key.as_str().into() };
-        // The key follows from the run, the record and the request, so a resumed run asks under the same key with or without this line:
-        // it is for people, and need not be durable before the model is asked.
-        self.note(LogEntry::Intent { call: call.clone(), intent }, Durability::Buffered)?;
+        // The key follows from the run, the record and the request, so a resumed run asks under the same key with or without this line.
+        // Where a person decides about a repetition, the line must survive a power loss.
+        let durability = match self.parts.spec.recovery {
+            Recovery::Retry => Durability::Buffered,
+            Recovery::Ask => Durability::Synced,
+        };
+        self.note(LogEntry::Intent { call: call.clone(), intent }, durability)?;
         let shown = self.parts.live.call(|| self.line(index, &model.name));
         let reply = self.parts.models.ask(model, request, &idempotency_key);
         drop(shown);
-        let reply = reply?;
+        let reply = match reply {
+            Ok(reply) => reply,
+            Err(failure) => return Err(self.note_failure(call, failure)),
+        };
         let mut meta = reply.meta.with(REQUEST_KEY, digest);
         if let Some(reason) = &reply.finish_reason {
             meta = meta.with(FINISH_KEY, reason.as_str());
@@ -318,7 +353,7 @@ fn ended(
     }
 }
 
-fn child_end(id: &RunId, run: &Run<'_, SolveProgram<'_>>) -> ChildEnd {
+pub(super) fn child_end(id: &RunId, run: &Run<'_, SolveProgram<'_>>) -> ChildEnd {
     let progress = run.program().progress();
     let answer = progress.variables().answer().ok_or_else(|| match progress.end() {
         Some(end) => {

@@ -4,6 +4,7 @@ mod arguments;
 mod children;
 mod contexts;
 mod host;
+mod linked;
 mod live;
 mod log_sync;
 #[cfg(feature = "models")]
@@ -16,6 +17,7 @@ mod tools;
 pub(crate) use arguments::{NewSolve, new_spec};
 pub(crate) use children::{AfterChildren, EndedChildren};
 pub(crate) use host::{CONCURRENCY_DEFAULT, HostParts, SolveHost};
+pub(crate) use linked::linked_children;
 pub(crate) use live::Live;
 pub(crate) use log_sync::LogSync;
 pub(crate) use models::{ModelSet, pin_like};

@@ -9,7 +9,7 @@ use hence_sandbox::{
     Answer, Event, INSTALL_COMMAND, Identity, Limits, PooledWorker, Printed, Sandbox, SandboxError,
     WorkerPool, WorkerProgram,
 };
-use hence_solve::{Context, ContextFault, ContextPin, Tools};
+use hence_solve::{AnswerForms, Context, ContextFault, ContextPin, Tools};
 use hence_store::StoreHandle;
 
 use super::contexts;
@@ -20,6 +20,9 @@ pub(crate) struct Interpreters {
     workers: Arc<WorkerPool>,
     /// The microseconds in which blocks have computed, in this process.
     micros: Arc<AtomicU64>,
+    /// The memory of an interpreter that knows the functions of the host, by the forms of answers. All interpreters of a task
+    /// tree have the same limits.
+    introduced: Arc<[OnceLock<Vec<u8>>; 2]>,
 }
 
 impl Interpreters {
@@ -73,6 +76,14 @@ impl Tools for SolveTools {
         self.interpreters.program().map_err(SandboxError::Gone)?;
         let sandbox = self.interpreters.workers.session(limits)?;
         Ok(Box::new(Timed { sandbox, micros: self.interpreters.micros.clone() }))
+    }
+
+    fn introduced(&self, forms: AnswerForms) -> Option<&OnceLock<Vec<u8>>> {
+        let [own, compat] = &*self.interpreters.introduced;
+        Some(match forms {
+            AnswerForms::Final => own,
+            AnswerForms::Compat => compat,
+        })
     }
 
     fn contexts(&self) -> Result<&[Context], ContextFault> {

@@ -10,6 +10,7 @@
 )]
 
 mod commands;
+mod forged;
 mod refusals;
 mod scripted;
 mod tasks;
