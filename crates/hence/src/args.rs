@@ -330,6 +330,9 @@ pub(crate) struct ResumeArgs {
     pub(crate) limits: limits::LimitArgs,
     #[command(flatten)]
     pub(crate) imported: skill::ImportedArgs,
+    /// Ask models again whose calls were under way when a run of `hence solve --recovery ask` was killed
+    #[arg(long)]
+    pub(crate) repeat_undecided: bool,
 }
 
 #[derive(ClapArgs)]

@@ -67,6 +67,14 @@ impl TimeLog {
         Arc::new(Self { clock, written: Mutex::new(written), live: OnceLock::new() })
     }
 
+    /// Makes a time log whose lines stay in memory, and returns it with its lines.
+    pub(crate) fn in_memory(clock: Box<dyn Clock>) -> (Arc<Self>, Arc<MemoryLines>) {
+        let lines = Arc::new(MemoryLines::default());
+        let file: Option<Box<dyn SideLog>> = Some(Box::new(SharedLines(lines.clone())));
+        let written = Written { file, lines: Vec::new(), synced: Duration::ZERO, failure: None };
+        (Arc::new(Self { clock, written: Mutex::new(written), live: OnceLock::new() }), lines)
+    }
+
     /// Shows what happens in a line of the terminal, from now on.
     pub(crate) fn show_in(&self, live: LiveLine) {
         let _ = self.live.set(live);
@@ -126,6 +134,26 @@ impl TimeLog {
     /// Takes a lock. No code panics while holding it, so the data of a poisoned lock is sound.
     fn lock(&self) -> MutexGuard<'_, Written> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The lines of a time log in memory.
+#[derive(Default)]
+pub(crate) struct MemoryLines(Mutex<Vec<u8>>);
+
+impl MemoryLines {
+    /// Returns the lines so far and forgets them.
+    pub(crate) fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+struct SharedLines(Arc<MemoryLines>);
+
+impl SideLog for SharedLines {
+    fn append(&self, lines: &[u8], _: Durability) -> Result<(), hence_store::StoreError> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(lines);
+        Ok(())
     }
 }
 

@@ -226,6 +226,10 @@ impl<'a> ModelClient<'a> {
         let mut reply = PartialReply::default();
         let read = match self.settings.delivery {
             Delivery::Whole => self.read_whole(response, &mut reply).await,
+            // Some endpoints ignore that a stream was asked for.
+            Delivery::Streamed if response.content_type().starts_with("application/json") => {
+                self.read_whole(response, &mut reply).await
+            }
             Delivery::Streamed => self.read_stream(response, &mut reply).await,
         };
         let complete = read.and_then(|()| self.check_end(&reply));

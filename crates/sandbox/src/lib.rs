@@ -5,19 +5,23 @@
 //! reaches is a host function that the caller answers.
 //!
 //! [`Monty`] is the implementation: the worker program `monty` of the Python package `pydantic-monty-runtime`, spoken to
-//! in frames over its standard streams. [`Monty::find`] finds the program, [`Monty::start`] starts a worker.
+//! in frames over its standard streams. [`Monty::find`] finds the program, [`Monty::start`] starts a worker, and a
+//! [`WorkerPool`] gives the process of a session that ended to the next one.
 //!
 //! This crate records nothing and knows no model. A block that a limit stopped is an [`Event::Stopped`], not an error;
 //! its worker is gone, and the caller starts another one.
 
 mod arena;
+mod frames;
 mod monty;
+mod pool;
 mod program;
 mod wire;
 
 use hence_canon::Value;
 
 pub use monty::Monty;
+pub use pool::{PooledWorker, WorkerPool};
 pub use program::{INSTALL_COMMAND, NotFound, PROGRAM_VARIABLE, WorkerProgram};
 
 /// An interpreter that keeps its variables between blocks.

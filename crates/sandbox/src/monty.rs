@@ -1,15 +1,15 @@
-//! The worker `monty`: one process with one session, spoken to in frames over its standard streams.
+//! The worker `monty`: one process with one session at a time, spoken to in frames over its standard streams.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use hence_canon::Value;
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
 use crate::arena::{Arena, ArenaWriter};
+use crate::frames::{FRAME_BYTES_MAX, Frames, NoFrame};
 use crate::program::WorkerProgram;
 use crate::wire::{Field, Fields, Malformed, Message};
 use crate::{
@@ -19,17 +19,14 @@ use crate::{
 /// The version of the protocol that this file speaks.
 const PROTOCOL: u32 = Monty::PROTOCOL;
 
-/// The largest frame that is read or written.
-const FRAME_BYTES_MAX: usize = 256 * 1024 * 1024;
-
 /// The time that a worker has, beyond the time of a block, to say that the block's time is over.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// The address space that a worker needs besides its values: its program, its stacks and the frame that it reads.
 const ADDRESS_SPACE_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// The frames that may wait between the reading thread and the session.
-const FRAMES_QUEUED_MAX: usize = 16;
+/// The largest frame that is copied to be written with its length at once.
+const FRAME_JOINED_MAX: usize = 64 * 1024;
 
 /// The time of day that code sees: always the same one.
 const FROZEN_SECONDS: u64 = 946_684_800;
@@ -42,6 +39,7 @@ mod field {
     pub(super) const RESUME_LOOKUP: u32 = 5;
     pub(super) const DUMP: u32 = 7;
     pub(super) const LOAD: u32 = 8;
+    pub(super) const RESET: u32 = 9;
     pub(super) const PRINT: u64 = 1;
     pub(super) const FUNCTION_CALL: u64 = 2;
     pub(super) const SYSTEM_CALL: u64 = 3;
@@ -59,7 +57,7 @@ pub struct Monty {
     limits: Limits,
     process: Child,
     input: Option<ChildStdin>,
-    frames: Receiver<std::io::Result<Vec<u8>>>,
+    frames: Frames,
     pending: Pending,
     printed: Printed,
 }
@@ -117,18 +115,49 @@ impl Monty {
         let input = process.stdin.take();
         let output =
             process.stdout.take().ok_or_else(|| not_started(std::io::Error::other("it has no output")))?;
-        let (sender, frames) = sync_channel(FRAMES_QUEUED_MAX);
-        std::thread::Builder::new()
-            .name("sandbox-reader".to_owned())
-            .spawn(move || read_frames(output, &sender))
-            .map_err(not_started)?;
+        let frames = Frames::new(output);
         let identity = Identity { name: Self::NAME, version: program.version.clone(), protocol: PROTOCOL };
         let (pending, printed) = (Pending::Nothing, Printed::default());
         let mut worker = Self { identity, limits, process, input, frames, pending, printed };
-        worker.send(&configure(limits))?;
-        match worker.turn()? {
-            Turn::Done => Ok(worker),
-            _ => Err(worker.protocol("an answer to another question")),
+        worker.configure()?;
+        Ok(worker)
+    }
+
+    /// Ends the session and begins another one with the same limits in the same process: the worker drops everything that
+    /// the code of the session made.
+    ///
+    /// # Errors
+    /// [`SandboxError`] when the worker is gone or its block has not ended; it cannot be used any more.
+    pub fn begin_again(&mut self) -> Result<(), SandboxError> {
+        if self.pending != Pending::Nothing {
+            self.kill();
+            return Err(SandboxError::Gone("its block has not ended".to_owned()));
+        }
+        self.printed = Printed::default();
+        self.send(&Message::default().message(field::RESET, &Message::default()).into_bytes())?;
+        self.expect_done()?;
+        self.configure()
+    }
+
+    /// Returns whether the worker runs and waits for a block.
+    pub fn is_idle(&self) -> bool {
+        self.input.is_some() && self.pending == Pending::Nothing
+    }
+
+    /// Returns the limits of the sessions.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    fn configure(&mut self) -> Result<(), SandboxError> {
+        self.send(&configure(self.limits))?;
+        self.expect_done()
+    }
+
+    fn expect_done(&mut self) -> Result<(), SandboxError> {
+        match self.turn()? {
+            Turn::Done => Ok(()),
+            _ => Err(self.protocol("an answer to another question")),
         }
     }
 
@@ -150,7 +179,11 @@ impl Monty {
         let Some(input) = &mut self.input else {
             return Err(SandboxError::Gone("it was stopped".to_owned()));
         };
-        let written = input.write_all(&length.to_le_bytes()).and_then(|()| input.write_all(request));
+        // One write for a short frame: the worker wakes up once.
+        let written = match request.len() <= FRAME_JOINED_MAX {
+            true => input.write_all(&[&length.to_le_bytes(), request].concat()),
+            false => input.write_all(&length.to_le_bytes()).and_then(|()| input.write_all(request)),
+        };
         written.and_then(|()| input.flush()).map_err(|error| SandboxError::Gone(error.to_string()))
     }
 
@@ -170,11 +203,10 @@ impl Monty {
     fn turn(&mut self) -> Result<Turn, SandboxError> {
         let deadline = Instant::now() + Duration::from_millis(self.limits.block_milliseconds) + GRACE;
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let frame = match self.frames.recv_timeout(left) {
-                Ok(Ok(frame)) => frame,
-                Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => return Ok(self.stopped(Limit::Crash)),
-                Err(RecvTimeoutError::Timeout) => return Ok(self.stopped(Limit::Time)),
+            let frame = match self.frames.next(deadline) {
+                Ok(frame) => frame,
+                Err(NoFrame::Ended) => return Ok(self.stopped(Limit::Crash)),
+                Err(NoFrame::Late) => return Ok(self.stopped(Limit::Time)),
             };
             match self.read_event(&frame).map_err(|Malformed| self.protocol("a malformed event"))? {
                 Some(Turn::Event(Event::Raised(error))) => {
@@ -389,27 +421,6 @@ fn limit_of(error: &PyError) -> Option<Limit> {
         "TimeoutError" if error.message.contains("time limit exceeded") => Some(Limit::Time),
         "MemoryError" if error.message.starts_with("memory limit exceeded") => Some(Limit::Memory),
         _ => None,
-    }
-}
-
-/// Reads frames until the worker ends.
-fn read_frames(mut output: ChildStdout, frames: &SyncSender<std::io::Result<Vec<u8>>>) {
-    loop {
-        let mut length = [0; 4];
-        let frame = output.read_exact(&mut length).and_then(|()| {
-            let length = u32::from_le_bytes(length) as usize;
-            if length > FRAME_BYTES_MAX {
-                return Err(std::io::Error::other("the frame is too large"));
-            }
-            let mut frame = Vec::new();
-            // The buffer grows with what arrives, not with what is announced.
-            (&mut output).take(length as u64).read_to_end(&mut frame)?;
-            if frame.len() == length { Ok(frame) } else { Err(std::io::ErrorKind::UnexpectedEof.into()) }
-        });
-        let is_last = frame.is_err();
-        if frames.send(frame).is_err() || is_last {
-            return;
-        }
     }
 }
 

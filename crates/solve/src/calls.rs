@@ -12,7 +12,7 @@ use hence_journal::RecordIndex;
 use crate::block::{CallRequest, CallSource};
 use crate::conversation::{Message, Request};
 use crate::limits::{Exhausted, Used};
-use crate::ports::{ChildEnd, Halt, Models, NewChild, NoReply};
+use crate::ports::{CALL_ERROR, Halt, Models, NewChild, NoReply};
 use crate::program::{Deferred, SolveProgram, append};
 use crate::record::{ChildLink, CodeError, Entry, Function, SubCall};
 use crate::session::Interrupted;
@@ -20,9 +20,6 @@ use crate::spec::{ContextKind, ContextPin, ModelPin, ParentPin, Spec};
 
 /// The exception that a block sees when a limit forbids a call.
 const LIMIT_ERROR: &str = "PermissionError";
-
-/// The exception that a block sees when a model or a child run gives no answer.
-const CALL_ERROR: &str = "RuntimeError";
 
 /// Answers calls by asking; each answer becomes a record before the block gets it.
 pub(crate) struct LiveCalls<'r, 'g, 'a> {
@@ -160,10 +157,9 @@ impl LiveCalls<'_, '_, '_> {
                     (Err(CodeError::new(LIMIT_ERROR, message)), Used::default(), None, None)
                 }
                 Plan::Ask(..) | Plan::Child(_) => {
-                    let Some(Answered { answer, mut used, child }) = own else {
+                    let Some(Answered { answer, used, child }) = own else {
                         return Err(Interrupted::Diverged("a call has no answer".to_owned()));
                     };
-                    used.sub_calls = used.sub_calls.saturating_add(1);
                     (answer, used, None, child)
                 }
             };
@@ -251,25 +247,22 @@ fn perform_one(
 ) -> Result<Option<Answered>, Interrupted> {
     let refused = |message: String| Answered {
         answer: Err(CodeError::new(CALL_ERROR, message)),
-        used: Used::default(),
+        used: Used { sub_calls: 1, ..Used::default() },
         child: None,
     };
     match plan {
         Plan::Ask(model, request) => match models.ask(index, model, request) {
             Ok(reply) => {
-                let used = Used { calls: reply.usage, ..Used::default() };
+                let used = Used { calls: reply.usage, sub_calls: 1, ..Used::default() };
                 Ok(Some(Answered { answer: Ok(reply.text.into()), used, child: None }))
             }
             Err(NoReply::Refused(message)) => Ok(Some(refused(message))),
             Err(NoReply::Unavailable(message)) => Err(Interrupted::Unavailable(message)),
         },
         Plan::Child(child) => match models.child(child) {
-            Ok(ChildEnd { answer, used, link }) => {
-                let answer = answer.map_err(|reason| {
-                    let message = format!("child run {} ended without an answer: {reason}", link.run);
-                    CodeError::new(CALL_ERROR, message)
-                });
-                Ok(Some(Answered { answer, used, child: Some(link) }))
+            Ok(end) => {
+                let (answer, used) = (end.recorded_answer(), end.recorded_usage());
+                Ok(Some(Answered { answer, used, child: Some(end.link) }))
             }
             Err(NoReply::Refused(message)) => Ok(Some(refused(message))),
             Err(NoReply::Unavailable(message)) => match models.halt() {

@@ -20,30 +20,24 @@ pub struct Parts {
 /// Finds the blocks of a reply.
 ///
 /// A fence opens on a line that begins, after at most three spaces, with three or more backticks or tildes; it closes on
-/// a line with at least as many of the same and nothing else. So a fence inside a string of the code, indented or
-/// followed by more text, does not cut the block. A block that is never closed runs to the end of the reply.
+/// a line with at least as many of the same and nothing else, outside a text between triple quotes. So a fence inside a
+/// text of the code does not cut the block. A text that no later block closes is a mistake of the code, and the first
+/// fence in it closes the block. A block that is never closed runs to the end of the reply.
 pub fn parts(reply: &str) -> Parts {
-    let mut parts = Parts::default();
-    let mut open: Option<Fence> = None;
-    for line in reply.lines() {
-        match open.take() {
-            None => match Fence::open(line) {
-                Some(fence) => open = Some(fence),
-                None => {
-                    parts.prose.push_str(line);
-                    parts.prose.push('\n');
-                }
-            },
-            Some(fence) if fence.is_closed_by(line) => parts.add(fence),
+    let lines: Vec<&str> = reply.lines().collect();
+    let (mut parts, mut at) = (Parts::default(), 0);
+    while let Some(line) = lines.get(at) {
+        at += 1;
+        match Fence::open(line) {
             Some(mut fence) => {
-                fence.body.push_str(line);
-                fence.body.push('\n');
-                open = Some(fence);
+                at = fence.read(&lines, at);
+                parts.add(fence);
+            }
+            None => {
+                parts.prose.push_str(line);
+                parts.prose.push('\n');
             }
         }
-    }
-    if let Some(fence) = open {
-        parts.add(fence);
     }
     parts.prose = parts.prose.trim().to_owned();
     parts
@@ -85,12 +79,68 @@ impl Fence {
         Some(Self { mark, length, runs: LANGUAGES.contains(&&*word), body: String::new() })
     }
 
+    /// Reads the body from a line on, and returns the line after the fence that closes it.
+    fn read(&mut self, lines: &[&str], from: usize) -> usize {
+        let (mut text, mut first_in_text) = (None, None);
+        for (at, line) in lines.iter().enumerate().skip(from) {
+            if self.is_closed_by(line) {
+                if text.is_none() || !self.runs {
+                    return at + 1;
+                }
+                first_in_text.get_or_insert((at, self.body.len()));
+            }
+            text = text_after(line, text);
+            self.body.push_str(line);
+            self.body.push('\n');
+        }
+        let Some((at, length)) = first_in_text else { return lines.len() };
+        self.body.truncate(length);
+        at + 1
+    }
+
     fn is_closed_by(&self, line: &str) -> bool {
         let text = line.trim();
         // An indented fence belongs to the code, as in a text between triple quotes.
         let indent = line.len() - line.trim_start_matches(' ').len();
         indent <= 3 && text.len() >= self.length && text.chars().all(|letter| letter == self.mark)
     }
+}
+
+/// Returns the quote of the text between triple quotes that is open after a line, given the one that is open before it.
+fn text_after(line: &str, mut open: Option<u8>) -> Option<u8> {
+    let (bytes, mut at) = (line.as_bytes(), 0);
+    while let Some(byte) = bytes.get(at).copied() {
+        let is_triple = |quote: u8| bytes.get(at..at + 3) == Some(&[quote; 3]);
+        at += match (open, byte) {
+            (_, b'\\') => 2,
+            (Some(quote), _) if is_triple(quote) => {
+                open = None;
+                3
+            }
+            (Some(_), _) => 1,
+            (None, b'#') => return None,
+            (None, b'\'' | b'"') if is_triple(byte) => {
+                open = Some(byte);
+                3
+            }
+            (None, b'\'' | b'"') => short_text(bytes.get(at..).unwrap_or_default(), byte),
+            (None, _) => 1,
+        };
+    }
+    open
+}
+
+/// Returns the length of a text in one line that begins with its quote.
+fn short_text(bytes: &[u8], quote: u8) -> usize {
+    let mut at = 1;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'\\' => at += 2,
+            byte if *byte == quote => return at + 1,
+            _ => at += 1,
+        }
+    }
+    at
 }
 
 #[cfg(test)]
@@ -111,6 +161,30 @@ mod tests {
             "```python\ntext = '''\n    ```\n```not a fence\n'''\nprint('```')\n```\n````repl\n```\na\n````";
         let found = parts(reply);
         assert_eq!(found.blocks, ["text = '''\n    ```\n```not a fence\n'''\nprint('```')", "```\na"]);
+    }
+
+    #[test]
+    fn a_fence_between_triple_quotes_does_not_cut_the_block() {
+        for (reply, expected) in [
+            (
+                "```repl\ns = \'\'\'\n```\nnot a fence\n```\n\'\'\'\nx = 1\n```\nend",
+                vec!["s = \'\'\'\n```\nnot a fence\n```\n\'\'\'\nx = 1"],
+            ),
+            (
+                "```python\ns = f\"\"\"a \'\'\' # b\n```\n\"\"\"\n```\n```repl\ny\n```",
+                vec!["s = f\"\"\"a \'\'\' # b\n```\n\"\"\"", "y"],
+            ),
+            // Quotes in comments and short texts open nothing.
+            (
+                "```repl\nx = 1 # \'\'\'\ny = \"\'\'\'\" + '\\'' # \"\"\"\n```\n```repl\nz\n```",
+                vec!["x = 1 # \'\'\'\ny = \"\'\'\'\" + '\\'' # \"\"\"", "z"],
+            ),
+            // A text that is never closed is a mistake, and the next block is another one.
+            ("```repl\ns = \'\'\'a\n```\nprose\n```repl\ny = 2\n```", vec!["s = \'\'\'a", "y = 2"]),
+            ("```repl\ns = \'\'\'a\\\'\'\'\n```", vec!["s = \'\'\'a\\\'\'\'"]),
+        ] {
+            assert_eq!(parts(reply).blocks, expected, "{reply}");
+        }
     }
 
     #[test]

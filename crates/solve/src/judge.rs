@@ -123,7 +123,7 @@ impl Judge for SolveJudge<'_> {
         if let Entry::Call(call) = &entry
             && let Some(child) = &call.child
         {
-            unchecked.push(format!("child run {} (it is verified by itself)", child.run));
+            unchecked.push(format!("the records of child run {} (it is verified by itself)", child.run));
         }
         findings.extend(miscounted(&entry).map(refused));
         let index = RecordIndex::new(self.records);

@@ -67,7 +67,7 @@ pub use record::{
     Entry, Function, ModelReply, NotAnEntry, Operation, Read, SubCall, TURN_STEP, Turn,
 };
 pub use spec::{
-    AnswerForms, ContextKind, ContextPin, InterpreterPin, ModelPin, ParentPin, SOLVE_KEY, Spec,
+    AnswerForms, ContextKind, ContextPin, InterpreterPin, ModelPin, ParentPin, Recovery, SOLVE_KEY, Spec,
     WINDOW_TOKENS_DEFAULT,
 };
 pub use variables::SolveVariables;

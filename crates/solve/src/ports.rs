@@ -1,6 +1,6 @@
 //! The world as the loop sees it: an interpreter, contexts, models and child runs. Whoever drives a run implements these.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hence_canon::Value;
 use hence_journal::RecordIndex;
@@ -9,8 +9,8 @@ use hence_sandbox::{Limits as BlockLimits, Sandbox, SandboxError};
 use crate::context::{Context, ContextFault};
 use crate::conversation::Request;
 use crate::limits::{Exhausted, Used};
-use crate::record::{ChildLink, ModelReply};
-use crate::spec::{ModelPin, Spec};
+use crate::record::{ChildLink, CodeError, ModelReply};
+use crate::spec::{AnswerForms, ModelPin, Spec};
 
 /// The tools that running a block needs, also in a replay.
 pub trait Tools: Sync {
@@ -19,6 +19,12 @@ pub trait Tools: Sync {
     /// # Errors
     /// [`SandboxError`] when it does not start.
     fn interpreter(&self, limits: BlockLimits) -> Result<Box<dyn Sandbox>, SandboxError>;
+
+    /// Returns the cell for the memory of an interpreter that knows the functions of the host and nothing else. With it, the
+    /// next interpreter of these tools need not read those functions again.
+    fn introduced(&self, _: AnswerForms) -> Option<&OnceLock<Vec<u8>>> {
+        None
+    }
 
     /// Returns the contexts of the run, which are the ones that it pins.
     ///
@@ -56,6 +62,24 @@ pub struct ChildEnd {
     pub used: Used,
     /// Its journal.
     pub link: ChildLink,
+}
+
+/// The exception that a block sees when a model or a child run gives no answer.
+pub(crate) const CALL_ERROR: &str = "RuntimeError";
+
+impl ChildEnd {
+    /// Returns the answer as the record of the parent's call holds it.
+    pub fn recorded_answer(&self) -> Result<Value, CodeError> {
+        self.answer.clone().map_err(|reason| {
+            let message = format!("child run {} ended without an answer: {reason}", self.link.run);
+            CodeError::new(CALL_ERROR, message)
+        })
+    }
+
+    /// Returns the usage as the record of the parent's call holds it: the child is a sub-call itself.
+    pub fn recorded_usage(&self) -> Used {
+        Used { sub_calls: self.used.sub_calls.saturating_add(1), ..self.used.clone() }
+    }
 }
 
 /// The reason why a run that is driven stops before its end.

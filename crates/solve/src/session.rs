@@ -1,7 +1,7 @@
 //! The interpreter of a run: it is started when the first block runs, and rebuilt from the records after it was lost.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hence_canon::Value;
 use hence_engine::RunError;
@@ -12,7 +12,7 @@ use crate::context::ContextFault;
 use crate::ports::{Halt, Tools};
 use crate::progress::Progress;
 use crate::record::{Block, BlockEnd, CodeError, Entry, SubCall};
-use crate::spec::AnswerForms;
+use crate::spec::{AnswerForms, Spec};
 use crate::variables::SolveVariables;
 
 /// The functions that every block can use, in terms of functions that the host answers.
@@ -111,7 +111,7 @@ impl<'t> Session<'t> {
             self.forget();
         } else if self.restarts {
             let mut fresh = self.tools.interpreter(spec.interpreter.limits)?;
-            introduce(&mut *fresh, &spec.question, spec.forms)?;
+            introduce(self.tools, &mut *fresh, &spec)?;
             (self.sandbox, self.restarts) = (Some(fresh), false);
         } else {
             self.sandbox = Some(sandbox);
@@ -148,7 +148,7 @@ impl<'t> Session<'t> {
                 spec.interpreter.name, spec.interpreter.version, found.name, found.version
             )));
         }
-        introduce(&mut *sandbox, &spec.question, spec.forms)?;
+        introduce(self.tools, &mut *sandbox, spec)?;
         self.sandbox = Some(sandbox);
         let is_run = |entry: &Entry| matches!(entry, Entry::Block(block) if !matches!(block.end, BlockEnd::Stopped { .. }));
         if !progress.path().iter().any(|(_, entry)| is_run(entry)) {
@@ -178,12 +178,22 @@ impl<'t> Session<'t> {
 }
 
 /// Gives a new interpreter the functions of the host and the question.
-fn introduce(sandbox: &mut dyn Sandbox, question: &Arc<str>, forms: AnswerForms) -> Result<(), Interrupted> {
-    let question = Value::from(question.clone());
-    feed_own(sandbox, PRELUDE, &[("prompt", &question)])?;
-    if forms == AnswerForms::Compat {
-        feed_own(sandbox, PRELUDE_COMPAT, &[])?;
+fn introduce(tools: &dyn Tools, sandbox: &mut dyn Sandbox, spec: &Spec) -> Result<(), Interrupted> {
+    let known = tools.introduced(spec.forms);
+    match known.and_then(OnceLock::get) {
+        Some(memory) => sandbox.load(memory)?,
+        None => {
+            feed_own(sandbox, PRELUDE, &[])?;
+            if spec.forms == AnswerForms::Compat {
+                feed_own(sandbox, PRELUDE_COMPAT, &[])?;
+            }
+            if let Some(known) = known {
+                // Another thread may have been first; its memory is the same.
+                let _ = known.set(sandbox.dump()?);
+            }
+        }
     }
+    feed_own(sandbox, "None", &[("prompt", &Value::from(spec.question.clone()))])?;
     Ok(())
 }
 

@@ -30,6 +30,16 @@ hence_canon::words! {
 }
 
 hence_canon::words! {
+    /// The treatment of a model call that was under way when a process ended: whether it was charged is undecided.
+    pub enum Recovery {
+        /// It is asked again, under the same idempotency key.
+        Retry = "retry",
+        /// The run stops until a person says that it may be asked again.
+        Ask = "ask",
+    }
+}
+
+hence_canon::words! {
     /// The way in which a context was read.
     pub enum ContextKind {
         /// A text by reference.
@@ -263,6 +273,8 @@ pub struct Spec {
     pub window_tokens: u64,
     /// The forms of an answer.
     pub forms: AnswerForms,
+    /// The treatment of calls that were under way when a process ended.
+    pub recovery: Recovery,
     /// The call that this run answers.
     pub parent: Option<ParentPin>,
 }
@@ -294,6 +306,7 @@ impl Spec {
             limits: SolveLimits::read(solve.object("limits")?)?,
             window_tokens: solve.count("window_tokens")?,
             forms: solve.parsed("answer_forms")?,
+            recovery: solve.optional_parsed("recovery")?.unwrap_or(Recovery::Retry),
             parent: solve.optional_object("parent")?.map(ParentPin::read).transpose()?,
         })
     }
@@ -311,6 +324,9 @@ impl Spec {
         ];
         members.extend(self.sub_model.as_ref().map(|model| ("sub_model", model.value())));
         members.extend(self.parent.as_ref().map(|parent| ("parent", parent.value())));
+        if self.recovery != Recovery::Retry {
+            members.push(("recovery", self.recovery.as_str().into()));
+        }
         members.into_iter().collect()
     }
 

@@ -166,6 +166,7 @@ impl World {
             limits: SolveLimits::default(),
             window_tokens: 100_000,
             forms: AnswerForms::Final,
+            recovery: hence_solve::Recovery::Retry,
             parent: None,
         };
         change(&mut spec);

@@ -148,6 +148,25 @@ pub trait Store: Send + Sync {
     /// [`StoreError::DuplicateAttachment`], [`StoreError::Disk`].
     fn create(&self, new: NewRun) -> Result<Box<dyn RunWriter>, StoreError>;
 
+    /// Stores blobs and creates runs that have ended, each durably and as a whole. A run that exists and began with the same
+    /// bytes counts as created. Later runs may refer to earlier ones and to every blob: whatever a crash leaves, a run is
+    /// there only with the blobs.
+    ///
+    /// # Errors
+    /// As for [`create`](Self::create), and [`StoreError::BlobTooLarge`]; some of the runs may exist then.
+    fn create_all(&self, runs: Vec<NewRun>, blobs: &[Vec<u8>]) -> Result<(), StoreError> {
+        for blob in blobs {
+            self.put_blob(blob, Durability::Synced)?;
+        }
+        for new in runs {
+            match self.create(new) {
+                Ok(_) | Err(StoreError::AlreadyCreated { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
     /// Creates a run whose records were made elsewhere. [`was_made_here`](Self::was_made_here) is false for it.
     ///
     /// # Errors

@@ -38,6 +38,9 @@ pub(crate) struct SolveArgs {
     /// Accept FINAL(…), FINAL_VAR(…) and the dict `answer` of other runtimes besides `Final` (compat)
     #[arg(long, value_name = "final|compat", default_value = "final")]
     pub(crate) answer_forms: hence_solve::AnswerForms,
+    /// After a crash, ask a model again whose call was under way (retry), or stop until `hence resume --repeat-undecided` (ask)
+    #[arg(long, value_name = "retry|ask", default_value = "retry")]
+    pub(crate) recovery: hence_solve::Recovery,
     /// Make at most this many calls at the same time
     #[arg(long, value_name = "CALLS", default_value_t = 8)]
     pub(crate) concurrency: usize,

@@ -2,7 +2,7 @@
 
 use crate::args::ResumeArgs;
 use crate::guard;
-use crate::kind::{self, DriveOptions, Purpose};
+use crate::kind::{self, DriveOptions, Purpose, UndecidedCalls};
 use crate::prelude::*;
 use crate::target::Journal;
 
@@ -12,8 +12,13 @@ pub(super) fn run(context: &Context, args: &ResumeArgs) -> Result<Exit, CliError
     let run =
         kind::open(&journal, &args.capabilities.capabilities, Purpose::Resume(args.imported.imported()))?;
     let limits = args.limits.limits();
+    let undecided = match args.repeat_undecided {
+        true => UndecidedCalls::Repeat,
+        false => UndecidedCalls::AsPinned,
+    };
     let (amended, deadline) = (amended.as_ref(), args.deadline.deadline);
-    let options = DriveOptions { amended, deadline, limits: Some(&limits), ..DriveOptions::default() };
+    let options =
+        DriveOptions { amended, deadline, limits: Some(&limits), undecided, ..DriveOptions::default() };
     let exit = run.resume(context, &journal, options)?;
     // A worker that parked the run finds out what became of it.
     if let Ok(id) = hence_store::RunId::new(&journal.name) {

@@ -142,6 +142,18 @@ pub(crate) struct DriveOptions<'a> {
     pub(crate) stop: Option<&'a dyn Stop>,
     /// The receiver of a run that is created and not driven.
     pub(crate) hand_over: Option<&'a HandOver<'a>>,
+    /// The treatment of model calls of `hence solve` that were under way when an earlier process ended.
+    pub(crate) undecided: UndecidedCalls,
+}
+
+/// The word of the user about model calls that were under way when an earlier process ended.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum UndecidedCalls {
+    /// None: the recovery that the run pins decides.
+    #[default]
+    AsPinned,
+    /// They may be asked again.
+    Repeat,
 }
 
 /// The receiver of a run that exists and is to be driven by somebody else. It gets the names of the capabilities that the run may call.

@@ -35,7 +35,7 @@ use crate::target::{Journal, PROBLEM};
 use crate::usage::UsageReport;
 use crate::{bound, hint, skills};
 
-pub(crate) use driver::{Drivable, DriveOptions, HandOver, RunDriver, RunEnd};
+pub(crate) use driver::{Drivable, DriveOptions, HandOver, RunDriver, RunEnd, UndecidedCalls};
 pub(crate) use misspelt::misspelt_settings;
 pub(crate) use reason::start as start_reason;
 pub(crate) use reason_report::RunReport;

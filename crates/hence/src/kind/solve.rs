@@ -30,7 +30,8 @@ use crate::prelude::*;
 use crate::sink::StoreBlobs;
 use crate::skills::FirstRecords;
 use crate::solve::{
-    self, CONCURRENCY_DEFAULT, HostParts, Live, ModelSet, NewSolve, SolveHost, SolveTools, system_name,
+    self, AfterChildren, CONCURRENCY_DEFAULT, EndedChildren, HostParts, Interpreters, Live, LogSync,
+    ModelSet, NewSolve, SolveHost, SolveTools, system_name,
 };
 use crate::target::{Journal, PROBLEM, find_run, problem_name};
 use crate::usage::UsageReport;
@@ -48,7 +49,8 @@ pub(crate) struct StoredSolveRun {
 /// Starts a run.
 pub(crate) fn start(context: &Context, args: &SolveArgs) -> Result<Exit, CliError> {
     let store = context.store_or_new()?;
-    let NewSolve { spec, system } = solve::new_spec(args, &store)?;
+    let interpreters = Interpreters::default();
+    let NewSolve { spec, system } = solve::new_spec(args, &store, &interpreters)?;
     let new_id = match &args.run_id {
         Some(id) => NewId::Given(id.clone()),
         None => NewId::Suffixed("solve".to_owned()),
@@ -66,6 +68,7 @@ pub(crate) fn start(context: &Context, args: &SolveArgs) -> Result<Exit, CliErro
         let run = StoredSolveRun {
             models: Some(ModelSet::open(&spec)?),
             concurrency: args.concurrency,
+            tools: SolveTools::new(&spec.contexts, Some(store.clone()), interpreters.clone()),
             ..StoredSolveRun::new(
                 &spec.problem(id.as_str(), created_at.as_str()),
                 Some(system.clone()),
@@ -104,7 +107,7 @@ impl StoredSolveRun {
         let problem = ProblemSpec::decode(document, &Profile::STRICT)
             .map_err(|findings| CliError::refused(PROBLEM, &findings))?;
         let spec = Spec::read(document).map_err(|finding| CliError::at(Code::Refused, PROBLEM, finding))?;
-        let tools = SolveTools::new(&spec.contexts, store.cloned(), Arc::default());
+        let tools = SolveTools::new(&spec.contexts, store.cloned(), Interpreters::default());
         Ok(Self {
             problem: Arc::new(problem),
             spec,
@@ -154,7 +157,7 @@ impl StoredSolveRun {
 
     /// Returns the reason why blocks cannot run here, if there is one.
     fn tools_for_replay(&self) -> Result<&dyn Tools, String> {
-        let worker = self.tools.worker()?;
+        let worker = self.tools.interpreters().program()?;
         if *worker.version != *self.spec.interpreter.version {
             return Err(format!(
                 "the run pins the interpreter {} {}, found {}",
@@ -171,11 +174,17 @@ impl StoredSolveRun {
             models: self.models.as_ref()?,
             system: self.system.as_ref()?,
             stop: calls.stop,
-            time: self.tools.time().clone(),
+            interpreters: self.tools.interpreters().clone(),
             started: Instant::now(),
             spec: &self.spec,
             created_at: self.problem.created_at().clone(),
             concurrency: self.concurrency,
+            owner: driver.id,
+            log: calls.log.clone(),
+            log_sync: LogSync::start(calls.log.clone()),
+            known: Mutex::default(),
+            undecided: driver.options.undecided,
+            children: EndedChildren::default(),
         })
     }
 }
@@ -369,12 +378,23 @@ impl Drivable for StoredSolveRun {
         let host = SolveHost {
             parts: &parts,
             run: calls.driver.id,
-            log: calls.log,
             depth: self.spec.depth(),
             position: Mutex::default(),
         };
+        if let Some(parent) = &self.spec.parent {
+            // The command that drives a whole tree logs all its calls with the outermost run.
+            let root = RunId::new(&parent.root).map_err(|error| stopped(&error.to_string()))?;
+            if parts.store.has_run(&root).unwrap_or(false) {
+                parts.learn(&root).map_err(|error| stopped(&error.message))?;
+            }
+        }
         host.tell(run.program().progress());
-        drive(run, &host, sink, &mut |progress| host.tell(progress))
+        let mut after = AfterChildren::new(sink, &parts.children, parts.store);
+        let driven = drive(run, &host, &mut after, &mut |progress| host.tell(progress));
+        let released = after.release();
+        let driven = driven?;
+        released.map_err(|error| stopped(&error.to_string()))?;
+        Ok(driven)
     }
 
     fn usage(&self, journal: &[u8], blobs: &dyn Blobs) -> UsageReport {

@@ -104,9 +104,10 @@ pub(crate) fn history(store: &StoreHandle, id: &RunId) -> Result<Option<CallHist
     let problem = store.attachment(id, &problem_name()).ok().and_then(|bytes| parse(&bytes).ok());
     let kind = problem.as_ref().map_or(RunKind::Reason, RunKind::of);
     if kind == RunKind::Solve {
-        // The key of a call names the record that its reply will have.
+        // The key of a call names the record that its reply will have; that of a call of a child begins with the record of the
+        // run itself that the child answers.
         let records = hence_journal::Lines::of(whole_records(&journal)).count().get();
-        let index = |key: &str| key.rsplit('/').next().and_then(|number| number.parse::<u64>().ok());
+        let index = |key: &str| key.split('/').nth(1).and_then(|number| number.parse::<u64>().ok());
         history.keep_calls(|call| index(&call.key).is_some_and(|index| index >= records));
     } else if kind == RunKind::Skill {
         let recorded = recorded_steps(&journal);

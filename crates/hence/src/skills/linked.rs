@@ -3,7 +3,7 @@
 use hence_canon::Value;
 use hence_cognition::budget::Usage;
 use hence_cognition::run::{NESTED_RUNS_KEY, StepOutcome};
-use hence_engine::{Blobs, attempt, was_started};
+use hence_engine::{Blobs, RunKind, attempt, was_started};
 use hence_journal::{Head, ReadError, Reader, Record, RecordCount, RecordIndex};
 use hence_skills::{
     LinkError, Links, Origin, Parent, RecordKind, begins_with, compare_origin, effective_records, kind_of,
@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use super::nested_results;
 use crate::kind::whole_records;
+use crate::solve::linked_children;
 use crate::target::Journal;
 
 /// The result of comparing a run with a linked run.
@@ -54,7 +55,10 @@ pub(crate) fn linked_runs(journal: &Journal, blobs: &dyn Blobs) -> Vec<LinkRow> 
         return Vec::new();
     };
     let here = Here { journal, store: journal.store.as_ref() };
-    let mut rows = Vec::new();
+    let mut rows = match journal.kind {
+        RunKind::Solve => linked_children(journal, blobs),
+        _ => Vec::new(),
+    };
     if let Some(origin) = &links.origin {
         rows.push(row("origin", origin.run.to_string(), 1, here.origin(origin)));
     }

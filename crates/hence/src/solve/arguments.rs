@@ -7,7 +7,7 @@ use hence_sandbox::Limits as BlockLimits;
 use hence_solve::{DEPTH_MAX, InterpreterPin, SYSTEM_PROMPT, SolveLimits, Spec};
 use hence_store::StoreHandle;
 
-use super::tools::SolveTools;
+use super::tools::Interpreters;
 use super::{contexts, models};
 use crate::args::solve::{BudgetArgs, ModelArgs, SolveArgs};
 use crate::input;
@@ -23,7 +23,11 @@ pub(crate) struct NewSolve {
 }
 
 /// Reads everything that the arguments name.
-pub(crate) fn new_spec(args: &SolveArgs, store: &StoreHandle) -> Result<NewSolve, CliError> {
+pub(crate) fn new_spec(
+    args: &SolveArgs,
+    store: &StoreHandle,
+    interpreters: &Interpreters,
+) -> Result<NewSolve, CliError> {
     let system: Arc<str> = match &args.system {
         None => SYSTEM_PROMPT.into(),
         Some(path) => {
@@ -43,11 +47,10 @@ pub(crate) fn new_spec(args: &SolveArgs, store: &StoreHandle) -> Result<NewSolve
     let model = pin(&args.model)?;
     let sub_model = args.sub_model.as_deref().map(pin).transpose()?;
     let limits = limits(args)?;
-    let probe = SolveTools::new(&[], None, Arc::default());
-    let worker = probe.worker().map_err(|reason| CliError::new(Code::Worker, reason))?;
+    let worker = interpreters.program().map_err(|reason| CliError::new(Code::Worker, reason))?;
     let identity = hence_sandbox::Identity {
         name: hence_sandbox::Monty::NAME,
-        version: worker.version.clone(),
+        version: worker.version,
         protocol: hence_sandbox::Monty::PROTOCOL,
     };
     let interpreter = InterpreterPin::of(&identity, block_limits(&args.budget));
@@ -62,6 +65,7 @@ pub(crate) fn new_spec(args: &SolveArgs, store: &StoreHandle) -> Result<NewSolve
         limits,
         window_tokens: args.models.window,
         forms: args.answer_forms,
+        recovery: args.recovery,
         parent: None,
     };
     models::require_keys(&spec)?;

@@ -137,14 +137,19 @@ pub(super) fn open(pins: &[ContextPin], store: Option<&StoreHandle>) -> Result<V
             ContextKind::Json | ContextKind::JsonLines | ContextKind::Csv => {
                 Content::Value(Arc::new(open_value(pin)?))
             }
-            ContextKind::Blob => match blob(pin, store)? {
-                Value::String(text) => Content::Text(Text::in_memory(&pin.path, &text)),
-                value => Content::Value(Arc::new(value)),
-            },
+            ContextKind::Blob => content_of_blob(pin, blob(pin, store)?),
         };
         Ok(Context { number, content })
     };
     pins.iter().enumerate().map(open_one).collect()
+}
+
+/// Returns the content of a value that a parent hands to its child.
+pub(super) fn content_of_blob(pin: &ContextPin, value: Value) -> Content {
+    match value {
+        Value::String(text) => Content::Text(Text::in_memory(&pin.path, &text)),
+        value => Content::Value(Arc::new(value)),
+    }
 }
 
 fn fault(path: &str, reason: impl Into<String>) -> ContextFault {

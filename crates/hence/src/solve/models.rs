@@ -24,6 +24,13 @@ struct Endpoint {
     key: Option<String>,
 }
 
+/// A call that gave no reply.
+pub(super) struct NoModelReply {
+    pub(super) reply: NoReply,
+    /// Whether it is certain that the endpoint has not computed a reply that it charges for and that is lost.
+    pub(super) is_decided: bool,
+}
+
 /// Pins a model that a person names.
 pub(super) fn pin(name: &str, parameters: &Object, price: Option<&Object>) -> Result<ModelPin, CliError> {
     let reference: ModelRef = name.parse().map_err(|error| CliError::at(Code::Model, "--model", error))?;
@@ -98,9 +105,10 @@ impl ModelSet {
         pin: &ModelPin,
         request: &Request,
         idempotency_key: &str,
-    ) -> Result<ChatReply, NoReply> {
+    ) -> Result<ChatReply, NoModelReply> {
         let Some(endpoint) = self.0.get(&pin.name) else {
-            return Err(NoReply::Refused(format!("the run has no model {}", pin.name)));
+            let reply = NoReply::Refused(format!("the run has no model {}", pin.name));
+            return Err(NoModelReply { reply, is_decided: true });
         };
         let messages: Vec<(Speaker, Arc<str>)> = request
             .messages
@@ -121,15 +129,20 @@ impl ModelSet {
             timeout: REQUEST_TIMEOUT,
             reply_bytes_max: REPLY_BYTES_MAX,
         };
-        endpoint.chat.reply(&chat).map_err(|error| match &error {
-            AskError::TimedOut(_) => NoReply::Unavailable(error.to_string()),
-            AskError::Failed { class, .. } => match class {
-                FailureClass::Unauthorized
-                | FailureClass::RateLimited
-                | FailureClass::Unavailable
-                | FailureClass::Unreachable => NoReply::Unavailable(error.to_string()),
-                _ => NoReply::Refused(error.to_string()),
-            },
+        endpoint.chat.reply(&chat).map_err(|error| {
+            // An endpoint that may have been reached, and did not answer as it should, may have charged for the call. A connection that
+            // breaks off and one that is never made have the same class.
+            let (is_refused, is_decided) = match &error {
+                AskError::TimedOut(_) => (false, false),
+                AskError::Failed { class, .. } => match class {
+                    FailureClass::Unauthorized | FailureClass::RateLimited => (false, true),
+                    FailureClass::Unavailable | FailureClass::Unreachable => (false, false),
+                    _ => (true, true),
+                },
+            };
+            let message = error.to_string();
+            let reply = if is_refused { NoReply::Refused(message) } else { NoReply::Unavailable(message) };
+            NoModelReply { reply, is_decided }
         })
     }
 }

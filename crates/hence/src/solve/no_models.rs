@@ -11,6 +11,13 @@ const ABSENT: &str = "this build has no language models";
 /// The models of a run: none.
 pub(crate) struct ModelSet;
 
+/// A call that gave no reply.
+pub(super) struct NoModelReply {
+    pub(super) reply: NoReply,
+    /// Whether it is certain that the endpoint has not computed a reply that it charges for and that is lost.
+    pub(super) is_decided: bool,
+}
+
 /// A reply, which never comes.
 pub(super) struct NoChat {
     pub(super) text: String,
@@ -39,7 +46,7 @@ impl ModelSet {
         Err(absent())
     }
 
-    pub(super) fn ask(&self, _: &ModelPin, _: &Request, _: &str) -> Result<NoChat, NoReply> {
-        Err(NoReply::Unavailable(ABSENT.to_owned()))
+    pub(super) fn ask(&self, _: &ModelPin, _: &Request, _: &str) -> Result<NoChat, NoModelReply> {
+        Err(NoModelReply { reply: NoReply::Unavailable(ABSENT.to_owned()), is_decided: true })
     }
 }

@@ -1,12 +1,12 @@
 //! Forged records: a chain that was computed anew passes only where the report says that something was read from it.
 
-mod forge;
+mod forging;
 mod seal;
 
 use hence_testkit::cli::World;
 use serde_json::{Value, json};
 
-use forge::{OPERATIONS, forge_run};
+use forging::{OPERATIONS, forge_run};
 
 /// A command that prints a reply.
 fn command(effects: &str, more: &str, script: &str) -> Value {

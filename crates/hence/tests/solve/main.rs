@@ -10,11 +10,7 @@
 )]
 
 mod commands;
-#[path = "../cli/forged/forge.rs"]
-mod forge;
 mod forged;
 mod refusals;
 mod scripted;
-#[path = "../cli/forged/seal.rs"]
-mod seal;
 mod tasks;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use hence_testkit::cli::World;
-use hence_testkit::model_server::ModelServer;
+use hence_testkit::model_server::{ModelServer, Said};
 use serde_json::{Value, json};
 
 use crate::scripted::{arguments, json, model, server, world};
@@ -132,7 +132,6 @@ const HOPS: Task = Task {
 
 /// The child of the task with letters reads its context and asks.
 fn serve(task: &Task) -> ModelServer {
-    use hence_testkit::model_server::Said;
     let (turns, sub) = (task.turns, task.sub);
     ModelServer::answering(move |asked| {
         let Some(turn) = crate::scripted::turn(asked) else { return Said::Text(sub(asked.last())) };
@@ -155,15 +154,40 @@ fn next_words<'a>(world: &World, arguments: &[&'a str]) -> Vec<&'a str> {
     }
 }
 
+/// Returns the idempotency keys of the calls of a run whose replies its call log has.
+fn replied(world: &World) -> BTreeSet<String> {
+    let Ok(log) = std::fs::read(world.path(".hence/runs/r/calls.ndjson")) else { return BTreeSet::new() };
+    let lines =
+        log.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+    let (mut keys, mut replied) = (std::collections::BTreeMap::new(), BTreeSet::new());
+    for line in lines {
+        let call = line["key"].as_str().unwrap().to_owned();
+        match line["idempotency_key"].as_str() {
+            Some(key) => drop(keys.insert(call, key.to_owned())),
+            None if line.to_string().contains("request_sha256") => drop(replied.insert(keys[&call].clone())),
+            None => {}
+        }
+    }
+    replied
+}
+
+/// A process that was killed: the calls whose replies the run had, and the number of calls at the server so far.
+struct Killed {
+    replied: BTreeSet<String>,
+    count: usize,
+}
+
 /// Kills a run again and again, after waits of at most `most`, until it ends before a kill or there were enough. Returns the kills.
 fn kill_often(
     world: &World,
+    server: &ModelServer,
     arguments: &[&str],
     most: Duration,
     waits: &mut impl Iterator<Item = u64>,
-    left: u64,
+    killed: &mut Vec<Killed>,
 ) -> u64 {
     let micros = u64::try_from(most.as_micros()).unwrap();
+    let left = KILLS - u64::try_from(killed.len()).unwrap();
     for kills in 0..left {
         let mut child = world.command(&next_words(world, arguments)).spawn().unwrap();
         // The wait decides where the process dies: anywhere in the time that an undisturbed run takes.
@@ -173,6 +197,7 @@ fn kill_often(
         }
         child.kill().unwrap();
         child.wait().unwrap();
+        killed.push(Killed { replied: replied(world), count: server.count() });
     }
     left
 }
@@ -190,13 +215,12 @@ fn solved(task: &Task) {
     let paid: BTreeSet<String> = keys(&server).into_iter().collect();
     assert_eq!(keys(&server).len(), paid.len(), "nothing is asked twice");
     // A run that ends before it was killed often enough is followed by another one.
-    let (mut waits, mut kills, mut killed) = (numbers(7), 0, Vec::new());
-    while kills < KILLS {
+    let (mut waits, mut kills, mut worlds) = (numbers(7), Vec::new(), Vec::new());
+    while kills.len() < usize::try_from(KILLS).unwrap() {
         let world = world().unwrap();
         (task.prepare)(&world);
-        let before = server.count();
-        let here = kill_often(&world, &arguments, took, &mut waits, KILLS - kills);
-        kills += here;
+        let (before, first) = (server.count(), kills.len());
+        let here = kill_often(&world, &server, &arguments, took, &mut waits, &mut kills);
         let last = world.ask(&next_words(&world, &arguments));
         assert_eq!(last.code, 0, "{}", last.stderr);
         assert!(
@@ -204,19 +228,26 @@ fn solved(task: &Task) {
             "{}: other bytes after {here} kills",
             task.question
         );
-        // Only calls that were under way when the process died are asked again, each under its own key.
+        // At the server: a call whose reply the run had when its process died is never asked again, ...
+        let asked = keys(&server);
+        for killed in &kills[first..] {
+            let later: BTreeSet<&String> = asked[killed.count..].iter().collect();
+            let again: Vec<_> = killed.replied.iter().filter(|key| later.contains(key)).collect();
+            assert!(again.is_empty(), "{}: paid twice: {again:?}", task.question);
+        }
+        // ... and no more calls are repeated than were under way when processes died.
         let again = server.count() - before - paid.len();
         assert!(
             again <= usize::try_from(here).unwrap() * CONCURRENCY,
             "{again} of {} asked again",
             paid.len()
         );
-        killed.push(world);
+        worlds.push(world);
     }
     let asked: BTreeSet<String> = keys(&server).into_iter().collect();
     assert_eq!(asked, paid, "no call has another key");
     drop(server);
-    for run in [&clean].into_iter().chain(killed.first()) {
+    for run in [&clean].into_iter().chain(worlds.first()) {
         let replayed = run.ask(&["replay", "r"]);
         assert_eq!(replayed.code, 0, "{}", replayed.stderr);
         let verified = run.ask(&["verify", "r"]);
@@ -242,6 +273,41 @@ fn pairs_among_two_hundred_items_are_compared_in_a_batch() {
 #[test]
 fn a_chain_through_a_thousand_documents_is_followed() {
     solved(&HOPS);
+}
+
+#[test]
+fn a_call_that_was_under_way_is_repeated_only_with_the_users_word_where_the_run_says_so() {
+    let Some(world) = world() else { return };
+    // The second request is never answered; the process is killed while it waits.
+    let server = ModelServer::answering(|asked| match (asked.number, crate::scripted::turn(asked)) {
+        (_, Some(_)) => Said::Text("```repl\nFinal = [llm_query('one'), llm_query('two')]\n```".to_owned()),
+        (2, None) => Said::Nothing,
+        _ => Said::Text(format!("to {}", asked.last())),
+    });
+    world.write("c.txt", "text");
+    let model = model(&server);
+    let words = [&arguments("q", &["c.txt"], &model)[..], &["--recovery", "ask"]].concat();
+    let mut child = world.command(&words).spawn().unwrap();
+    // Not a measurement: the process waits for the server, however long this takes.
+    while server.count() < 3 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let stopped = world.ask(&["resume", "r"]);
+    assert!(
+        stopped.code == 5 && stopped.stderr.contains("--repeat-undecided"),
+        "{} {}",
+        stopped.code,
+        stopped.stderr
+    );
+    assert_eq!(server.count(), 3, "nothing is asked while it is undecided whether the call was charged");
+    let done = world.ask(&["resume", "r", "--repeat-undecided"]);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert!(String::from_utf8_lossy(&done.stdout).contains("to two"));
+    // The turn and the first call were not asked again, the second one once, under its key.
+    let keys = keys(&server);
+    assert_eq!((keys.len(), &keys[2]), (4, &keys[3]));
 }
 
 #[test]

@@ -70,7 +70,10 @@ impl<'a> CallLog<'a> {
     }
 
     /// Makes every entry durable.
-    pub(crate) fn sync(&self) -> Result<(), SinkError> {
+    ///
+    /// # Errors
+    /// [`SinkError`] when the storage fails.
+    pub fn sync(&self) -> Result<(), SinkError> {
         (self.append)(&[], Durability::Synced)
     }
 

@@ -77,6 +77,7 @@ contract! {
     runs:
         a_created_run_reads_back,
         creating_a_run_twice_says_whether_it_is_the_same,
+        runs_that_are_created_together_are_there_with_their_blobs,
         a_refused_run_leaves_nothing,
         of_many_that_create_one_run_exactly_one_does,
         ids_of_every_kind_name_different_runs,

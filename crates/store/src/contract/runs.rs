@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use hence_canon::Digest;
 use hence_journal::RecordIndex;
 
 use super::{Place, assert_journal, create, head_after, name, new_run, run_id};
@@ -30,6 +31,33 @@ pub(super) fn a_created_run_reads_back(place: &dyn Place) {
             assert_eq!(&store.attachment(&run_id("r"), name).expect("an attachment reads back"), bytes);
         }
     }
+}
+
+pub(super) fn runs_that_are_created_together_are_there_with_their_blobs(place: &dyn Place) {
+    let store = place.open();
+    store.create_all(Vec::new(), &[]).expect("nothing is created");
+    drop(create(&*store, "there", 2));
+    let ids = ["a/1", "a", "there"];
+    let runs = || ids.iter().map(|id| new_run(id, 2)).collect::<Vec<_>>();
+    let blobs = [b"first".to_vec(), Vec::new(), b"first".to_vec()];
+    // Twice, as after a crash: what is there already counts as created.
+    for _ in 0..2 {
+        store.create_all(runs(), &blobs).expect("the runs are created");
+        for id in ids {
+            assert_journal(&*place.open(), id, &journal(2));
+            assert!(store.was_made_here(&run_id(id)).expect("the run is there"));
+            // Nobody holds their leases.
+            drop(store.open(&run_id(id)).expect("the run can be written"));
+        }
+        for blob in &blobs {
+            assert_eq!(&store.blob(&Digest::of(blob)).expect("the blob is there"), blob);
+        }
+    }
+    // A run that began otherwise is refused, and stays as it was.
+    let other = NewRun { lines: vec![labelled_line(0, "other"), line(1)].concat(), ..new_run("a", 2) };
+    let refused = store.create_all(vec![other], &[]);
+    assert!(matches!(refused, Err(StoreError::RunConflict { .. })), "{refused:?}");
+    assert_journal(&*store, "a", &journal(2));
 }
 
 pub(super) fn creating_a_run_twice_says_whether_it_is_the_same(place: &dyn Place) {

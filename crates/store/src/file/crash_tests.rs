@@ -147,6 +147,42 @@ fn an_interrupted_creation_leaves_a_whole_run_or_none() {
 }
 
 #[test]
+fn an_interrupted_creation_of_several_runs_leaves_each_whole_with_the_blobs_or_not_at_all() {
+    let named = |id: &str| NewRun { id: RunId::new(id).unwrap(), ..new_run(3) };
+    let blob = b"a value that both runs name".to_vec();
+    for setup in [SimDisk::new, || SimDisk::new().syncing_filesystem()] {
+        let act = |disk: &SimDisk| {
+            let store = FileStore::open_on(Arc::new(disk.clone()), "/store".into()).unwrap();
+            store.create_all(vec![named("inner"), named("r")], std::slice::from_ref(&blob)).is_ok()
+        };
+        let setup = || {
+            let disk = setup();
+            store_on(&disk);
+            disk
+        };
+        let interrupted = interrupt(setup, act, |disk, outcome| {
+            let store = store_on(disk);
+            let (inner, has_blob) =
+                (store.journal_bytes(&RunId::new("inner").unwrap()), store.blob(&Digest::of(&blob)));
+            let attached = store.attachment(&run(), &problem());
+            let outer = settle(disk, outcome);
+            if outcome.acknowledged {
+                assert!(inner.is_ok() && outer.is_some(), "{outcome:?}");
+            }
+            for found in inner.iter().chain(&outer) {
+                assert_eq!(*found, journal(3), "{outcome:?}");
+                assert_eq!(has_blob.as_ref().unwrap(), &blob, "{outcome:?}");
+            }
+            if outer.is_some() {
+                assert_eq!(attached.unwrap(), b"{}", "{outcome:?}");
+            }
+            check_tidy(disk, outcome);
+        });
+        assert!(interrupted > 30, "{interrupted}");
+    }
+}
+
+#[test]
 fn an_interrupted_making_of_a_store_is_finished_by_the_next() {
     let act = |disk: &SimDisk| FileStore::open_or_create_on(Arc::new(disk.clone()), "/store".into()).is_ok();
     interrupt(SimDisk::new, act, |disk, outcome| {

@@ -5,13 +5,22 @@
 //! | before the rename | no run; an unlocked folder under `tmp/` |
 //! | after it, before `runs/` is synced | the whole run; after a power loss the whole run or none |
 //! | later | the whole run |
+//!
+//! Several runs that have ended are created together: their drafts are filled, made durable by one sync of the file
+//! system, and renamed.
+//!
+//! | the process dies | on disk |
+//! |---|---|
+//! | before the first rename | no run; unlocked folders under `tmp/`, perhaps blobs that nothing refers to |
+//! | after it, before `runs/` is synced | every blob and the first runs; after a power loss each run whole or not at all |
+//! | later | everything |
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use hence_journal::RecordCount;
 
-use super::checked_disk::OpenFile;
+use super::checked_disk::{CheckedDisk, OpenFile};
 use super::disk::Access;
 use super::layout::RunFolder;
 use super::lease::HeldLock;
@@ -19,7 +28,72 @@ use super::made::MadeBy;
 use super::writer::FileWriter;
 use super::{FileStore, folder_name, journal_end, temporary};
 use crate::lines::check_lines;
-use crate::{DiskError, DiskErrorKind, NewRun, RunWriter, StoreError};
+use crate::{DiskError, DiskErrorKind, Durability, NewRun, RunId, RunWriter, StoreError};
+
+/// The fewest runs that are made durable by one sync of the file system: each has about four files.
+const GROUP_RUNS_MIN: usize = 2;
+
+/// The files of a draft that is filled and not durable.
+struct Filled {
+    journal: OpenFile,
+    others: Vec<OpenFile>,
+}
+
+impl Filled {
+    /// Makes the draft durable.
+    fn sync(&self, disk: &CheckedDisk, folder: &RunFolder) -> Result<(), DiskError> {
+        for file in self.others.iter().chain([&self.journal]) {
+            file.sync()?;
+        }
+        disk.sync_folder(folder.path())
+    }
+}
+
+/// A run that is about to be created.
+struct Draft {
+    folder: RunFolder,
+    /// The lock that keeps a repair away from the draft.
+    lock: OpenFile,
+    files: Filled,
+    id: RunId,
+}
+
+/// Drafts of runs that are created together. Those that are not published are discarded.
+struct Drafts<'s> {
+    store: &'s FileStore,
+    drafts: VecDeque<Draft>,
+}
+
+impl Drafts<'_> {
+    /// Gives the drafts, which are durable, their places in order.
+    fn publish(mut self) -> Result<(), StoreError> {
+        let store = self.store;
+        while let Some(draft) = self.drafts.pop_front() {
+            let place = store.layout.run(&draft.id);
+            let lease = HeldLock::new(draft.lock, &store.disk);
+            match store.disk.rename(draft.folder.path(), place.path()) {
+                Ok(()) => drop(lease),
+                Err(error) => {
+                    temporary::discard_folder(&store.disk, &draft.folder);
+                    // Another process created the run in the meantime: then it is there.
+                    if error.kind != DiskErrorKind::Exists {
+                        return Err(error.into());
+                    }
+                }
+            }
+        }
+        // Without this sync a power loss could undo the renames.
+        Ok(store.disk.sync_folder(&store.layout.runs())?)
+    }
+}
+
+impl Drop for Drafts<'_> {
+    fn drop(&mut self) {
+        for draft in &self.drafts {
+            temporary::discard_folder(&self.store.disk, &draft.folder);
+        }
+    }
+}
 
 impl FileStore {
     pub(super) fn create_run(&self, new: NewRun, made_by: MadeBy) -> Result<Box<dyn RunWriter>, StoreError> {
@@ -38,7 +112,9 @@ impl FileStore {
         }
         let (draft, lock) = temporary::folder(&self.disk, &self.layout)?;
         let lease = HeldLock::new(lock, &self.disk);
-        let journal = match self.fill(&new, &draft, made_by).and_then(|journal| {
+        let journal = match self.fill(&new, &draft, made_by).and_then(|filled| {
+            filled.sync(&self.disk, &draft)?;
+            let journal = filled.journal;
             self.disk.rename(draft.path(), place.path())?;
             Ok(journal)
         }) {
@@ -67,27 +143,78 @@ impl FileStore {
         }))
     }
 
-    /// Writes the files of a run durably into a folder and returns its journal.
-    fn fill(&self, new: &NewRun, folder: &RunFolder, made_by: MadeBy) -> Result<OpenFile, DiskError> {
+    /// Stores blobs and creates runs together, with one sync of the file system for all their bytes.
+    pub(super) fn create_runs(&self, runs: Vec<NewRun>, blobs: &[Vec<u8>]) -> Result<(), StoreError> {
+        if !self.disk.has_folder(&self.layout.runs())? {
+            self.disk.ensure_folder(&self.layout.runs())?;
+        }
+        let mut drafts = Drafts { store: self, drafts: VecDeque::with_capacity(runs.len()) };
+        for new in runs {
+            check_lines(&new.lines, RecordCount::new(0))
+                .map_err(|reason| StoreError::InvalidLines { run: new.id.clone(), reason })?;
+            let place = self.layout.run(&new.id);
+            if self.disk.has_folder(place.path())? {
+                match self.compare_with_existing(&new, &place) {
+                    StoreError::AlreadyCreated { .. } => continue,
+                    error => return Err(error),
+                }
+            }
+            let (folder, lock) = temporary::folder(&self.disk, &self.layout)?;
+            let files = match self.fill(&new, &folder, MadeBy::ThisStore) {
+                Ok(files) => files,
+                Err(error) => {
+                    temporary::discard_folder(&self.disk, &folder);
+                    return Err(error.into());
+                }
+            };
+            drafts.drafts.push_back(Draft { folder, lock, files, id: new.id });
+        }
+        self.sync_drafts(&drafts, blobs)?;
+        drafts.publish()
+    }
+
+    /// Makes drafts and blobs durable: with one sync of the file system where it has one and the drafts are many, because
+    /// it also writes the data of other programs; else file by file.
+    fn sync_drafts(&self, drafts: &Drafts<'_>, blobs: &[Vec<u8>]) -> Result<(), StoreError> {
+        let is_group = drafts.drafts.len() >= GROUP_RUNS_MIN;
+        let durability = if is_group { Durability::Buffered } else { Durability::Synced };
+        for blob in blobs {
+            self.store_blob(blob, durability)?;
+        }
+        if is_group && self.disk.sync_filesystem(&self.layout.runs()).is_ok() {
+            return Ok(());
+        }
+        if is_group {
+            for blob in blobs {
+                self.store_blob(blob, Durability::Synced)?;
+            }
+        }
+        for draft in &drafts.drafts {
+            draft.files.sync(&self.disk, &draft.folder)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the files of a run into a folder.
+    fn fill(&self, new: &NewRun, folder: &RunFolder, made_by: MadeBy) -> Result<Filled, DiskError> {
         let write = |path: &std::path::Path, bytes: &[u8]| {
             let file = self.disk.open(path, Access::CreateNew)?;
             file.write_at(0, bytes)?;
-            file.sync()?;
             Ok::<_, DiskError>(file)
         };
+        let mut others = Vec::with_capacity(new.attachments.len() + 1);
         for (name, bytes) in &new.attachments {
-            write(&folder.attachment(name), bytes)?;
+            others.push(write(&folder.attachment(name), bytes)?);
         }
         if matches!(folder_name::decode(&folder_name::encode(&new.id)), Some(folder_name::Decoded::Hashed(_)))
         {
-            write(&folder.id(), new.id.as_str().as_bytes())?;
+            others.push(write(&folder.id(), new.id.as_str().as_bytes())?);
         }
         let journal = write(&folder.journal(), &new.lines)?;
         if made_by == MadeBy::ThisStore {
-            Self::note_made(&journal, folder, write)?;
+            others.extend(Self::note_made(&journal, folder, write)?);
         }
-        self.disk.sync_folder(folder.path())?;
-        Ok(journal)
+        Ok(Filled { journal, others })
     }
 
     /// Compares the beginning of the existing run with the new one.

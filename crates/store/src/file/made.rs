@@ -38,11 +38,9 @@ impl FileStore {
         journal: &OpenFile,
         folder: &RunFolder,
         write: impl FnOnce(&std::path::Path, &[u8]) -> Result<OpenFile, DiskError>,
-    ) -> Result<(), DiskError> {
-        if let Some(identity) = journal.identity()? {
-            write(&folder.made(), &text(identity))?;
-        }
-        Ok(())
+    ) -> Result<Option<OpenFile>, DiskError> {
+        let Some(identity) = journal.identity()? else { return Ok(None) };
+        write(&folder.made(), &text(identity)).map(Some)
     }
 }
 

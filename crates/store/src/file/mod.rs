@@ -192,6 +192,10 @@ impl Store for FileStore {
         Arc::new(Self { disk, layout, committer, heals_index: false })
     }
 
+    fn create_all(&self, runs: Vec<NewRun>, blobs: &[Vec<u8>]) -> Result<(), StoreError> {
+        self.create_runs(runs, blobs)
+    }
+
     fn create_foreign(&self, new: NewRun) -> Result<Box<dyn RunWriter>, StoreError> {
         self.create_run(new, MadeBy::Another)
     }

@@ -67,6 +67,8 @@ pub(super) const MARKS: [Marks; 2] = [Marks::Taken, Marks::Refused];
 #[derive(Debug, Default)]
 struct Inner {
     marks: Marks,
+    /// Whether the disk can sync everything at once.
+    syncs_filesystem: bool,
     nodes: Vec<Node>,
     locked: BTreeMap<Id, u64>,
     /// The number of modifying operations so far.
@@ -91,6 +93,12 @@ impl SimDisk {
     pub(super) fn with(marks: Marks) -> Self {
         let root = Node { names: Some(BTreeMap::new()), ..Node::default() };
         Self(Arc::new(Mutex::new(Inner { nodes: vec![root], marks, ..Inner::default() })))
+    }
+
+    /// Makes the disk one that can sync everything at once.
+    pub(super) fn syncing_filesystem(self) -> Self {
+        self.lock().syncs_filesystem = true;
+        self
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -348,7 +356,18 @@ impl Disk for SimDisk {
     }
 
     fn sync_filesystem(&self, _: &Path) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
+        let mut inner = self.lock();
+        if !inner.syncs_filesystem {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        inner.change(|inner| {
+            for node in &mut inner.nodes {
+                node.synced_names = node.names.clone().unwrap_or_default();
+                node.synced_bytes = node.bytes.clone();
+                node.synced_mark = node.mark.clone();
+            }
+            Ok(())
+        })
     }
 
     fn holder_name(&self) -> String {
