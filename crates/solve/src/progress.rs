@@ -11,7 +11,7 @@ use crate::conversation::{self, Message, Request};
 use crate::fences;
 use crate::forms::{self, Form};
 use crate::limits::{Exhausted, SolveLimits, Used};
-use crate::record::{Block, BlockEnd, Compaction, End, Entry, Operation, SubCall, Turn};
+use crate::record::{Block, BlockEnd, Compaction, End, Entry, Function, Operation, SubCall, Turn};
 use crate::spec::{AnswerForms, Spec};
 use crate::variables::SolveVariables;
 
@@ -351,6 +351,15 @@ impl Progress {
         };
         if (turn, block) != (call.turn, call.block) {
             return Err(format!("block {block} of turn {turn} is due"));
+        }
+        // A child answers every call for one that is answered and does not repeat another call's answer.
+        let is_by_child =
+            call.function == Function::Rlm && self.limits().depth > 0 && call.cached_from.is_none();
+        if call.child.is_none() && is_by_child && call.answer.is_ok() {
+            return Err("the call names no child run that answered it".to_owned());
+        }
+        if call.child.is_some() && !is_by_child {
+            return Err("no child run can have answered the call".to_owned());
         }
         let identity = SubCall::identity(call.function, &call.model, &call.prompt, call.context.as_ref());
         if let Some(record) = call.cached_from {

@@ -76,6 +76,7 @@ fn compare(journal: &Journal, index: u64, call: &SubCall, link: &ChildLink) -> R
         return Err(Difference::NotChecked("a journal's file lies in no store".to_owned()));
     };
     let id = RunId::new(&link.run).map_err(|error| Difference::Broken(error.to_string()))?;
+    compare_name(journal, index, link)?;
     let (bytes, document) = read_child(store, &id)?;
     let unreadable = |reason: String| Difference::Broken(format!("the child cannot be read: {reason}"));
     let spec = Spec::read(&document).map_err(|finding| unreadable(finding.to_string()))?;
@@ -109,15 +110,30 @@ fn compare(journal: &Journal, index: u64, call: &SubCall, link: &ChildLink) -> R
     compare_parent(journal, index, &spec)
 }
 
-/// Compares what the child says about its parent. The calls that a fork shares with its origin were those of the origin.
-fn compare_parent(journal: &Journal, index: u64, spec: &Spec) -> Result<(), Difference> {
-    let problem = journal.parsed_problem().ok().flatten().map(|problem| &problem.value);
-    let shared = problem.and_then(|problem| problem.get("settings")?.get("origin")?.get("shared")?.as_u64());
-    if index <= shared.unwrap_or(0) {
-        return Ok(());
+/// Returns the id of the run; `None` for a record that a fork shares with its origin, whose call was that of the origin.
+fn own_id(journal: &Journal, index: u64) -> Option<&str> {
+    let problem = &journal.parsed_problem().ok().flatten()?.value;
+    let shared = problem.get("settings").and_then(|settings| settings.get("origin")?.get("shared")?.as_u64());
+    if index <= shared.unwrap_or(0) { None } else { problem.get("id")?.as_str() }
+}
+
+/// Compares the name of a child with the one that its call gives it.
+fn compare_name(journal: &Journal, index: u64, link: &ChildLink) -> Result<(), Difference> {
+    match own_id(journal, index).map(|id| format!("{id}/{index}")) {
+        Some(expected) if *expected != *link.run => {
+            let found = &link.run;
+            Err(Difference::Broken(format!(
+                "the child of record {index} is {expected}, the record names {found}"
+            )))
+        }
+        _ => Ok(()),
     }
+}
+
+/// Compares what the child says about its parent.
+fn compare_parent(journal: &Journal, index: u64, spec: &Spec) -> Result<(), Difference> {
+    let Some(id) = own_id(journal, index) else { return Ok(()) };
     let found = spec.parent.as_ref().map(|parent| (&*parent.run, parent.record));
-    let id = problem.and_then(|problem| problem.get("id")?.as_str()).unwrap_or_default();
     if found != Some((id, index)) {
         return Err(Difference::Broken(format!(
             "the child answers another call than record {index} of {id}"
