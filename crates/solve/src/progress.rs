@@ -369,7 +369,10 @@ impl Progress {
                 return Err(format!("record {record} does not answer this call"));
             }
         } else if let Ok(value) = &call.answer {
-            self.answered.entry(identity).or_insert_with(|| (index, value.clone()));
+            if self.answered.contains_key(&identity) {
+                return Err("an equal call was answered before, and the record does not say so".to_owned());
+            }
+            self.answered.insert(identity, (index, value.clone()));
         }
         self.used.add(&call.used);
         if let Some(open) = &mut self.open {

@@ -55,14 +55,14 @@ fn members_of_turns_calls_and_blocks_cannot_be_forged() {
     run(
         &world,
         &[
-            "I look.\n```repl\npart = context[0:3]\nfound = search('pays')\nsaid = llm_query('q ' + part)\nagain = llm_query('q ' + part)\nprint(said)\ndef f(): pass\n```",
+            "I look.\n```repl\npart = context[0:3]\nsaid = llm_query('q ' + part)\nagain = llm_query('q ' + part)\nprint(said)\ndef f(): pass\n```",
             "```repl\ncheckpoint('here')\nset('n', 1)\nx = 1 / 0\n```",
-            "```repl\nboth = llm_query_batched(['a', 'b'])\nFinal = [both, said, n]\n```",
+            "```repl\nFinal = [said, n]\n```",
         ],
         &[],
     );
     let (found, passed) = forge_run(&world, "r", READ);
-    assert!(found > passed && found > 200, "{found} found, {passed} passed");
+    assert!(found > passed && found > 100, "{found} found, {passed} passed");
 }
 
 #[test]
