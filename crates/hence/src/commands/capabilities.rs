@@ -25,7 +25,7 @@ pub(crate) struct CapabilitiesReport {
 struct CapabilityRow {
     /// Its id, which a step names in `uses`.
     id: String,
-    /// The origin: `built_in`, `person` or `declared`.
+    /// The origin: `built_in`, `person`, `timer` or `declared`.
     source: &'static str,
     /// The description.
     description: String,
