@@ -330,9 +330,16 @@ impl Store for PostgresStore {
             // The lease is not renewed: if this process dies, the run is free again when it ends.
             let (key, epoch) = (granted.fence.run, granted.fence.epoch);
             // If the answer of an earlier attempt was lost, the run is gone: nobody else could remove it.
-            engine
+            let removed = engine
                 .attempt_write(async |session| session.query(REMOVE_RUN, &[&key, &epoch, &stone]).await)
-                .await?;
+                .await;
+            if let Err(error) = removed {
+                // The run is free again at once, as far as the server can be reached.
+                if let Ok(session) = engine.session().await {
+                    let _ = lease::release(&session, granted.fence).await;
+                }
+                return Err(error.into());
+            }
             match runs::look_up(&engine, section, &run).await? {
                 Some(found) if found.key == RunKey(key) => {
                     let lease = runs::find_lease(&engine, section, &run).await?;

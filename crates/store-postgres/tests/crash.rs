@@ -214,12 +214,12 @@ fn a_promoted_standby_has_everything_that_was_acknowledged() {
     let address = address_in(proxy.folder(), &format!("schema={}", schema.name));
     let store = PostgresStore::connect_with(&address, patient()).expect("a store");
     let mut was_promoted = false;
+    // The server waits for its standby from here on.
+    while primary.sql("select count(*) from pg_stat_replication where sync_state = 'sync'") != "1" {
+        std::thread::sleep(Duration::from_millis(10));
+    }
     append_while(&store, 300, |appended, is_done| {
-        // The server waits for its standby from here on.
-        while primary.sql("select count(*) from pg_stat_replication where sync_state = 'sync'") != "1" {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        if wait_for(appended, appended.load(Ordering::SeqCst) + 150, is_done) {
+        if wait_for(appended, 150, is_done) {
             primary.kill();
             standby.sql("select pg_promote()");
             proxy.lead_to(standby.socket_folder());
