@@ -14,7 +14,9 @@ fn verify(change: impl FnOnce(&mut Vec<Vec<u8>>)) -> String {
     let shown = world.refused(&["verify", "refund-42"]);
     // Other commands read as far as they can.
     let log = world.ask(&["log", "refund-42"]);
-    assert!(log.code == 5 && log.stderr.contains("its chain is broken"), "{}", log.stderr);
+    // An unfinished append and other spaces break no chain.
+    let is_broken = shown.contains("chain     broken") && !shown.contains("missing_final_lf");
+    assert_eq!(log.code == 5 && log.stderr.contains("its chain is broken"), is_broken, "{}", log.stderr);
     let commands: [&[&str]; 5] = [
         &["show", "refund-42", "0"],
         &["replay", "refund-42"],
@@ -221,8 +223,7 @@ fn a_missing_problem_stops_only_the_commands_that_need_it() {
     let world = World::with_run("refund-42");
     std::fs::remove_file(world.path(".hence/runs/refund-42/problem.json")).unwrap();
     assert_eq!(world.ask(&["verify", "refund-42"]).code, 1);
-    let log = world.ask(&["log", "refund-42"]);
-    assert!(log.code == 5 && log.stderr.contains("its chain is broken"), "{}", log.stderr);
+    assert_eq!(world.ask(&["log", "refund-42"]).code, 0);
     assert_snapshot!(world.refused(&["replay", "refund-42"]), @r"
     --- stderr
     error[E0403]: refund-42: its problem is not at hand

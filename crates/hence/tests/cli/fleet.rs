@@ -16,9 +16,9 @@ capabilities:
     output: {type: object, required: [ok], properties: {ok: {type: boolean}}}
   secretive:
     description: Needs a secret
-    provider: {kind: command, command: [/bin/true], env: {TOKEN: {secret: TOKEN}}}
+    provider: {kind: command, command: [/bin/true], secret_environment: {TOKEN: {$secret: TOKEN}}}
 secrets:
-  TOKEN: {env: FLEET_TOKEN}
+  TOKEN: {environment: FLEET_TOKEN}
 "#;
 
 fn skill(id: &str, steps: &str) -> String {

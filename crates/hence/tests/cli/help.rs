@@ -135,6 +135,7 @@ fn every_code_has_a_title_and_a_page() {
     E0206  the run is damaged
     E0207  the disk did not do what was asked
     E0208  a large value is missing or altered
+    E0209  the database did not do what was asked
     E0301  a record cannot be read
     E0302  the record does not follow from its problem
     E0303  the run stopped before its end

@@ -103,6 +103,7 @@ fn a_damaged_record_hides_nothing_but_itself() {
     world.set_journal("refund-42", [lines[0].clone(), b"not JSON\n".to_vec()].concat());
     assert_snapshot!(world.refused(&["show", "refund-42", "1"]), @r"
     --- stderr
+    run refund-42: 13 lines of times.ndjson ignored: not a measurement of a record that this journal has
     error[E0301]: run refund-42: record 1: expected a JSON value, found 'n' at line 1, column 1
     hint: `hence verify refund-42` shows where the journal first breaks; `hence explain E0301` says more
     [exit 1]

@@ -92,6 +92,7 @@ fn every_command_matches_its_schema() {
         ("stats-run", &["stats", "one"]),
         ("doctor", &["doctor"]),
         ("store-copy", &["store", "copy", ".hence", "other-store"]),
+        ("store-migrate", &["store", "migrate"]),
         ("store-verify", &["store", "verify"]),
         ("submit", &["submit", "problem.json", "--run-id", "queued"]),
         ("queue-jobs", &["queue", "jobs"]),
