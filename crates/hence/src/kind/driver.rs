@@ -163,10 +163,22 @@ pub(crate) type HandOver<'a> = dyn Fn(&RunId, BTreeSet<Arc<str>>) -> Result<Exit
 pub(crate) enum Start {
     /// By this command.
     Now,
+    /// By this command, which has waited for a timer since.
+    BeforeTimer,
     /// Earlier; a torn append may have been cut from its journal.
     Earlier(Option<Cut>),
+    /// Earlier; this command resumed it and has waited for a timer since.
+    EarlierBeforeTimer(Option<Cut>),
     /// Earlier, and it had ended.
     Ended(Option<Cut>),
+}
+
+/// The end of driving a run once.
+enum Drove {
+    /// It ended, waits for somebody, or was stopped; it was reported.
+    Reported(Exit),
+    /// It waited for a timer that is due now.
+    TimerDue(Start),
 }
 
 /// The part of a report that all kinds of runs share.
@@ -368,6 +380,23 @@ impl RunDriver<'_> {
     /// The journal is checked before the run is opened for writing, so that no byte of a refused run changes, not even a
     /// torn tail; a run that has ended needs no writer at all.
     pub(crate) fn resume<K: Drivable>(&self, kind: &K) -> Result<Exit, CliError> {
+        match self.reopen(kind, None)? {
+            Drove::Reported(exit) => Ok(exit),
+            Drove::TimerDue(start) => self.continue_after_timers(kind, start),
+        }
+    }
+
+    /// Continues a run that waited for a timer, from what its journal says, as often as it waits for another one.
+    fn continue_after_timers<K: Drivable>(&self, kind: &K, mut start: Start) -> Result<Exit, CliError> {
+        loop {
+            match self.reopen(kind, Some(start))? {
+                Drove::Reported(exit) => return Ok(exit),
+                Drove::TimerDue(next) => start = next,
+            }
+        }
+    }
+
+    fn reopen<K: Drivable>(&self, kind: &K, begun: Option<Start>) -> Result<Drove, CliError> {
         let (store, id) = (self.store, self.id);
         // Nothing may be appended after a line that is not a record.
         if let Condition::Damaged(reason) = store.summary(id)?.condition {
@@ -379,7 +408,7 @@ impl RunDriver<'_> {
             self.tidy();
             kind.follow_up(self, &run)?;
             self.say_ended(kind, &run);
-            return self.report(kind, &run, Vec::new(), Start::Ended(None));
+            return self.report(kind, &run, Vec::new(), Start::Ended(None)).map(Drove::Reported);
         }
         kind.check_resumable(&run)?;
         let opened = store.open(id)?;
@@ -393,13 +422,13 @@ impl RunDriver<'_> {
             self.tidy();
             kind.follow_up(self, &run)?;
             self.say_ended(kind, &run);
-            return self.report(kind, &run, Vec::new(), Start::Ended(opened.cut));
+            return self.report(kind, &run, Vec::new(), Start::Ended(opened.cut)).map(Drove::Reported);
         }
-        let start = Start::Earlier(opened.cut);
+        let start = begun.unwrap_or(Start::Earlier(opened.cut));
         let (journal, blobs) = (store.journal_bytes(id)?, StoreBlobs(store));
         let gate = guard::open_and_observe(&journal, kind.problem(), kind.projected(), &blobs)
             .map_err(|error| guard::refused(id.as_str(), error))?;
-        self.drive(kind, run.with_gate(gate), opened.writer, start)
+        self.drive_once(kind, run.with_gate(gate), opened.writer, start)
     }
 
     /// Removes the call log of a run that has ended: a process may have died between the last record and the removal.
@@ -420,14 +449,28 @@ impl RunDriver<'_> {
         Ok((run, whole.len() < journal.len()))
     }
 
-    /// Drives the run as far as it goes. Each record is durable before the next one is appended.
+    /// Drives the run as far as it goes, and waits for its timers.
     fn drive<'a, K: Drivable>(
+        &self,
+        kind: &'a K,
+        run: Run<'_, K::Program<'a>>,
+        writer: Box<dyn RunWriter>,
+        start: Start,
+    ) -> Result<Exit, CliError> {
+        match self.drive_once(kind, run, writer, start)? {
+            Drove::Reported(exit) => Ok(exit),
+            Drove::TimerDue(start) => self.continue_after_timers(kind, start),
+        }
+    }
+
+    /// Drives the run until it ends or waits. Each record is durable before the next one is appended.
+    fn drive_once<'a, K: Drivable>(
         &self,
         kind: &'a K,
         mut run: Run<'_, K::Program<'a>>,
         mut writer: Box<dyn RunWriter>,
         start: Start,
-    ) -> Result<Exit, CliError> {
+    ) -> Result<Drove, CliError> {
         let (store, id) = (self.store, self.id);
         let history = skills::history(store, id)?;
         let has_log = history.is_some() || kind.needs_call_log();
@@ -452,7 +495,9 @@ impl RunDriver<'_> {
         }
         let again =
             guard::policies_to_reinstall(id.as_str(), run.policy_state(), &journal, &StoreBlobs(store))?;
-        for policies in again.iter().chain(self.options.amended) {
+        // What a person amends is installed once, not again after each timer.
+        let is_after_timer = matches!(start, Start::BeforeTimer | Start::EarlierBeforeTimer(_));
+        for policies in again.iter().chain(self.options.amended.filter(|_| !is_after_timer)) {
             run.install_policies(policies, &mut sink).map_err(|error| stopped(id, error))?;
             guard::say_judged_afterwards(self.context, Some(policies));
         }
@@ -465,17 +510,9 @@ impl RunDriver<'_> {
             (None, Some(interrupt)) => interrupt,
             (None, None) => &hence_skills::NeverStop,
         };
-        let driven = loop {
-            // A timer that is due is answered before anything asks for it.
-            self.answer_timers(&log)?;
-            let calls = Calls { driver: self, log: &log, stop, meter: &times };
-            match kind.drive(run, calls, &mut sink) {
-                Ok(Driven::Paused(paused, Pause::Waiting(_))) if self.wait_for_timer(&log, stop) => {
-                    run = paused
-                }
-                driven => break driven,
-            }
-        };
+        // A timer that is due is answered before anything asks for it.
+        self.answer_timers(&log)?;
+        let driven = kind.drive(run, Calls { driver: self, log: &log, stop, meter: &times }, &mut sink);
         if let Some(failure) = times.finish() {
             self.context.say(format_args!("run {id}: not every time was measured: {failure}"));
         }
@@ -491,15 +528,22 @@ impl RunDriver<'_> {
                 if has_log && skills::records_cover_calls(store, id)? {
                     sink.writer.detach(&calls_name())?;
                 }
-                self.report(kind, &run, Vec::new(), start)
+                self.report(kind, &run, Vec::new(), start).map(Drove::Reported)
             }
             Driven::Blocked(_, blocked) => {
                 let executed = guard::executed_calls(store, id, &blocked);
                 Err(guard::blocked(id.as_str(), &blocked, &executed))
             }
+            Driven::Paused(_, Pause::Waiting(_)) if self.wait_for_timer(&log, stop) => {
+                Ok(Drove::TimerDue(match start {
+                    Start::Now => Start::BeforeTimer,
+                    Start::Earlier(cut) => Start::EarlierBeforeTimer(cut),
+                    other => other,
+                }))
+            }
             Driven::Paused(run, Pause::Waiting(_)) => {
                 let waiting = WaitingRow::all(self.context, id.as_str(), &log.history());
-                self.report_as(kind, &run, WAITING.to_owned(), waiting, start)
+                self.report_as(kind, &run, WAITING.to_owned(), waiting, start).map(Drove::Reported)
             }
             Driven::Paused(run, Pause::Stopped) => {
                 let records = counted(run.head().records.get(), "record");
@@ -571,8 +615,8 @@ impl RunDriver<'_> {
             Status::Pending | Status::Running | Status::Completed => Exit::Yes,
         };
         let (start, cut) = match start {
-            Start::Now => ("created", None),
-            Start::Earlier(cut) => ("resumed", cut),
+            Start::Now | Start::BeforeTimer => ("created", None),
+            Start::Earlier(cut) | Start::EarlierBeforeTimer(cut) => ("resumed", cut),
             Start::Ended(cut) => ("already_ended", cut),
         };
         let end = RunEnd {

@@ -193,7 +193,7 @@ fn a_cancelled_run_keeps_its_records_and_can_be_submitted_again() {
 #[test]
 fn a_worker_without_the_secret_leaves_the_run_to_another() {
     let secretive = "\n  - id: one\n    uses: secretive\n    input: {}\n";
-    let world = world(secretive).env("FLEET_TOKEN", "t");
+    let world = world(secretive).env("FLEET_TOKEN", "token-of-the-fleet");
     submit(&world, &["--run-id", "r"]);
     let mut poor = world.untimed(&["worker", "--until-idle", "--name", "poor", "-q"]);
     assert!(poor.env_remove("FLEET_TOKEN").output().unwrap().status.success());

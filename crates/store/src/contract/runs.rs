@@ -54,7 +54,7 @@ pub(super) fn runs_that_are_created_together_are_there_with_their_blobs(place: &
         }
     }
     // A run that began otherwise is refused, and stays as it was.
-    let other = NewRun { lines: vec![labelled_line(0, "other"), line(1)].concat(), ..new_run("a", 2) };
+    let other = NewRun { lines: [labelled_line(0, "other"), line(1)].concat(), ..new_run("a", 2) };
     let refused = store.create_all(vec![other], &[]);
     assert!(matches!(refused, Err(StoreError::RunConflict { .. })), "{refused:?}");
     assert_journal(&*store, "a", &journal(2));
