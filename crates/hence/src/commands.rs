@@ -68,6 +68,7 @@ macro_rules! commands {
     (@enum $family:ident { $($(#[$help:meta])* $command:ident($args:ty) => $run:path
         $(, $schema:literal: $report:ty)*;)* }) => {
         #[derive(clap::Subcommand)]
+        #[allow(clippy::large_enum_variant, reason = "one command is parsed for each start of the program")]
         pub(crate) enum $family {
             $($(#[$help])* $command($args),)*
         }

@@ -16,7 +16,7 @@ capabilities:
     output: {type: object, required: [ok], properties: {ok: {type: boolean}}}
   secretive:
     description: Needs a secret
-    provider: {kind: command, command: [/bin/true], secret_environment: {TOKEN: {$secret: TOKEN}}}
+    provider: {kind: command, command: [/bin/echo, '{}'], secret_environment: {TOKEN: {$secret: TOKEN}}}
 secrets:
   TOKEN: {environment: FLEET_TOKEN}
 "#;
