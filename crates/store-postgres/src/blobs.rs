@@ -70,7 +70,7 @@ pub(crate) async fn put(
     Ok(digest)
 }
 
-/// What is known about the copy that is stored.
+/// The knowledge about the copy that is stored.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Copy {
     /// There may be none.

@@ -71,11 +71,11 @@ pub(crate) trait Append: Sized + 'static {
 
 /// The standing of an append that did not match.
 pub(crate) enum Standing<R> {
-    /// What is stored is what this append leaves.
+    /// The stored end is the one that this append leaves.
     Stored,
-    /// What is stored is what this append expects.
+    /// The stored end is the one that this append expects.
     Expected,
-    /// What is stored is something else.
+    /// The stored end is another one.
     Refused(R),
 }
 

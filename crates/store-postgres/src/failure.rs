@@ -3,7 +3,7 @@
 use hence_store::{DatabaseError, DatabaseErrorKind};
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
-/// What a failed statement may have left behind.
+/// The effect that a failed statement may have had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// The server refused the statement, and nothing of it is stored.
