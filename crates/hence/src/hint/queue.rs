@@ -12,7 +12,7 @@ pub(crate) const GIVE_RATE: Hint = Hint::fixed("give a rate as 10/1s, 100/1m or 
 
 /// The advice for an option that `hence submit` has no use for.
 pub(crate) const NOT_SUBMITTED: Hint = Hint::fixed(
-    "leave it out: a worker drives the run, and `hence resume` takes the option for a run at hand",
+    "leave it out: a worker drives the run, and `hence resume` takes the option for a run that you continue yourself",
 );
 
 /// Returns the command that drives what is queued.
