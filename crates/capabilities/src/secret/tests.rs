@@ -217,6 +217,9 @@ proptest! {
     #[test]
     fn no_secret_survives(secret in "[ -~é]{4,20}", before in "[ -~]{0,8}", after in "[ -~]{0,8}") {
         let vault = vault(&[("NAME", &secret)]);
+        // Blanks at the ends protect nothing: what is too short without them is refused and never given to anyone.
+        prop_assert_eq!(vault.value("NAME").is_ok(), secret.trim().len() >= SECRET_BYTES_MIN);
+        prop_assume!(vault.value("NAME").is_ok());
         let clean = vault.redactor().text(&format!("{before}{secret}{after}"));
         // A secret that is part of its own replacement cannot be distinguished from it.
         prop_assume!(!"[secret NAME]".contains(&secret));
