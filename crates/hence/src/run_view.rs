@@ -7,7 +7,7 @@ use hence_canon::{Object, Value};
 use hence_engine::{Engine, RunKind};
 use hence_journal::{Chained, Control, LoopAction, Record};
 use hence_state::{Profile, StepStatus};
-use hence_store::{Condition, Lease, RunSummary, RunView, StoreHandle, VIEW_RECORDS_MIN};
+use hence_store::{Condition, Damage, Lease, RunSummary, RunView, StoreHandle, VIEW_RECORDS_MIN};
 
 use crate::bundle::referenced_blobs;
 use crate::chain::first_break;
@@ -23,7 +23,10 @@ use crate::time_log::TIMES;
 /// The status of a run that has not ended.
 pub(crate) const UNFINISHED: &str = "unfinished";
 
-/// Every status that a journal alone gives.
+/// The status of a run that the system refuses to read: whether it is whole is not known.
+pub(crate) const UNREADABLE: &str = "unreadable";
+
+/// Every status that a journal alone gives. One that cannot be read gives none.
 const STATUSES: [&str; 7] = ["blocked", "completed", "damaged", "failed", "interactive", PARTIAL, UNFINISHED];
 
 /// The version of the cached form. Another one is computed again.
@@ -34,7 +37,7 @@ const BLOB_MARK: &str = "\"$blob\"";
 
 /// The view of a run that lists show.
 pub(crate) struct RunRowView {
-    /// One of [`STATUSES`].
+    /// One of [`STATUSES`], or [`UNREADABLE`].
     pub(crate) status: &'static str,
     /// The time its problem states as its creation.
     pub(crate) created_at: Option<String>,
@@ -67,7 +70,11 @@ impl RunView for RunRowView {
             skill: skill_of(store, summary),
             links: skills::links(store, &summary.run),
             retry: skills::claimed_retry(store, &summary.run).map(|run| run.as_str().to_owned()),
-            is_certain: status != "completed" || is_long(summary) || has_every_value(store, summary),
+            is_certain: match status {
+                UNREADABLE => false,
+                "completed" => is_long(summary) || has_every_value(store, summary),
+                _ => true,
+            },
         }
     }
 
@@ -146,11 +153,22 @@ pub(crate) fn status_computed(store: &StoreHandle, summary: &RunSummary) -> &'st
     if other_run(summary).is_some() {
         return "damaged";
     }
-    if status == "damaged" || is_growing {
+    if status == UNREADABLE || is_growing {
         return status;
     }
-    let is_broken = store.journal_bytes(&summary.run).is_ok_and(|journal| first_break(&journal).is_some());
-    if is_broken { "damaged" } else { status }
+    match store.journal_bytes(&summary.run) {
+        Ok(journal) if first_break(&journal).is_some() => "damaged",
+        Err(error) if error.is_refused_by_the_system() => UNREADABLE,
+        Ok(_) | Err(_) => status,
+    }
+}
+
+/// Returns why the system refuses to read a run.
+pub(crate) fn refusal(store: &StoreHandle, summary: &RunSummary) -> Option<String> {
+    match &summary.condition {
+        Condition::Damaged(Damage::Refused(reason)) => Some(reason.clone()),
+        _ => store.read_journal_at(&summary.run, 0).err().map(|error| error.to_string()),
+    }
 }
 
 /// Returns the id of the run whose journal this is, if the store has it under another one.
@@ -183,8 +201,10 @@ pub(crate) fn has_every_value(store: &StoreHandle, summary: &RunSummary) -> bool
 }
 
 fn status_with(store: &StoreHandle, summary: &RunSummary, profile: Option<Profile>) -> &'static str {
-    if matches!(summary.condition, Condition::Damaged(_)) {
-        return "damaged";
+    match summary.condition {
+        Condition::Damaged(Damage::Refused(_)) => return UNREADABLE,
+        Condition::Damaged(_) => return "damaged",
+        Condition::Whole { .. } | Condition::Torn { .. } => {}
     }
     match last_change(store, summary, profile).map(|chained| chained.record) {
         Some(Record::Control(Control::Complete { .. })) => {

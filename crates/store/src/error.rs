@@ -158,6 +158,20 @@ pub enum StoreError {
     },
 }
 
+impl StoreError {
+    /// Returns whether the system refused the operation, which says nothing about the bytes of the store.
+    pub fn is_refused_by_the_system(&self) -> bool {
+        use DiskErrorKind::{Exists, Missing, NotAFile, NotAFolder, NotPlain};
+        match self {
+            Self::Disk(error) => {
+                !matches!(error.kind, Missing | Exists | NotAFolder | NotAFile | NotPlain(_))
+            }
+            Self::Database(_) => true,
+            _ => false,
+        }
+    }
+}
+
 fn list_candidates(candidates: &[RunId], matches: usize) -> String {
     let mut text = candidates.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     if matches > candidates.len() {
@@ -179,6 +193,9 @@ pub enum Damage {
     /// The journal cannot be read.
     #[error("{0}")]
     Unreadable(String),
+    /// The system refuses to read the journal, so whether it is whole is not known.
+    #[error("{0}")]
+    Refused(String),
 }
 
 /// An append that a run refused or could not finish.

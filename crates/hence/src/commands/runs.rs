@@ -8,11 +8,11 @@ use hence_store::{Lease, RunSummary, RunView as _, StoreHandle};
 use crate::args::RunsArgs;
 use crate::measured::NOT_MEASURED;
 use crate::prelude::*;
-use crate::run_view::{RunRowView, UNFINISHED};
+use crate::run_view::{self, RunRowView, UNFINISHED, UNREADABLE};
 use crate::skills::{LinkedTo, WaitingRow};
 
 /// Every status of a run.
-pub(crate) const RUN_STATUSES: [&str; 9] = [
+pub(crate) const RUN_STATUSES: [&str; 10] = [
     "completed",
     "partial",
     "failed",
@@ -22,6 +22,7 @@ pub(crate) const RUN_STATUSES: [&str; 9] = [
     "blocked",
     "unfinished",
     "damaged",
+    UNREADABLE,
 ];
 
 const WAITING: &str = "waiting";
@@ -61,9 +62,11 @@ pub(crate) struct RunRow {
     #[schemars(skip)]
     branch: String,
     /// `completed`, `partial` (completed, although steps or parts of steps failed), `failed`, `interactive` (driven from
-    /// outside), `waiting`, `undecided` (a process was killed during a call), `blocked` (by policies), `unfinished` or
-    /// `damaged`.
+    /// outside), `waiting`, `undecided` (a process was killed during a call), `blocked` (by policies), `unfinished`,
+    /// `damaged` or `unreadable` (the system refuses to read it).
     pub(crate) status: String,
+    /// Why it is unreadable.
+    pub(crate) reason: Option<String>,
     /// The number of records in its journal.
     pub(crate) records: Option<u64>,
     /// Its head.
@@ -157,6 +160,11 @@ impl Text for RunsReport {
                 text.push_str(&format!("\n{}\n{}", escape(&run.run), pairs(&rows)));
             }
         }
+        for run in &self.runs {
+            text.extend(
+                run.reason.iter().map(|reason| format!("{}: {}\n", escape(&run.run), escape(reason))),
+            );
+        }
         if self.runs.len() < self.total {
             text.push_str(&format!("{} of {} runs; --limit 0 shows all\n", self.runs.len(), self.total));
         }
@@ -184,8 +192,9 @@ pub(super) fn run(context: &Context, args: &RunsArgs) -> Result<Exit, CliError> 
     }
     let asked = if args.waiting { Asked::Waiting } else { Asked::All };
     let is_filtered = !filter.keeps_all();
+    let is_whole = runs.iter().all(|run: &RunRow| run.reason.is_none());
     context.print_paged(&RunsReport { total, runs, asked, is_filtered })?;
-    Ok(Exit::Yes)
+    Ok(if is_whole { Exit::Yes } else { Exit::Store })
 }
 
 /// The facts of a run that decide whether it can be removed.
@@ -291,6 +300,7 @@ pub(crate) fn row(context: &Context, store: &StoreHandle, summary: &RunSummary, 
         skill: view.skill,
         branch: String::new(),
         status: status.to_owned(),
+        reason: (status == UNREADABLE).then(|| run_view::refusal(store, summary)).flatten(),
         waiting,
         records: summary.head().map(|head| head.records.get()),
         head: summary.head().map(|head| head.to_string()),

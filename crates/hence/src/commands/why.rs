@@ -5,7 +5,7 @@ use hence_engine::{BlockedAt, RunKind};
 use hence_journal::{Chained, Control, Record};
 use hence_skills::{CallHistory, CallName, CallStatus, recorded_outcome};
 use hence_state::{Outcome, StepResult};
-use hence_store::{Condition, Lease, RunId, RunSummary, StoreHandle};
+use hence_store::{Condition, Damage, Lease, RunId, RunSummary, StoreHandle};
 
 use crate::args::WhyArgs;
 use crate::chain::first_break;
@@ -13,7 +13,7 @@ use crate::fleet::{self, JobRow};
 use crate::journal_end::last_change;
 use crate::measured::{self, NOT_MEASURED, RunTimes, WaitTimesRow};
 use crate::prelude::*;
-use crate::run_view::{other_run, status_of};
+use crate::run_view::{UNREADABLE, other_run, status_of};
 use crate::sink::StoreBlobs;
 use crate::skills::{self, DecisionRow, ExecutedCall, WaitingRow};
 use crate::standing::{self, PARTIAL};
@@ -29,7 +29,7 @@ pub(crate) struct WhyReport {
     /// `skill`, `reason` (the built-in program), `variables` (driven from outside) or `unknown`.
     pub(crate) kind: &'static str,
     /// `completed`, `partial`, `failed`, `waiting`, `undecided`, `answered`, `stopped`, `blocked`, `interactive`,
-    /// `held` or `damaged`.
+    /// `held`, `damaged` or `unreadable`.
     pub(crate) standing: &'static str,
     /// The status in a sentence.
     pub(crate) says: String,
@@ -207,6 +207,9 @@ pub(crate) fn explain(context: &Context, store: &StoreHandle, id: &RunId) -> Res
         commands: Vec::new(),
     };
     let looked = Looked { context, store, id, report };
+    if let Condition::Damaged(Damage::Refused(reason)) = &summary.condition {
+        return Ok(looked.unreadable(reason.clone()));
+    }
     if let Condition::Damaged(reason) = &summary.condition {
         return Ok(looked.damaged(reason.to_string()));
     }
@@ -265,6 +268,7 @@ impl Looked<'_> {
             "failed" => self.failed(last, journal),
             "blocked" => self.blocked(last),
             "damaged" => self.damaged("its last record cannot be read".to_owned()),
+            UNREADABLE => self.unreadable("the system refuses to read its journal".to_owned()),
             _ if journal.has_problem() && journal.kind == RunKind::Variables => {
                 let next = hint::command(self.context, &["vars", "status", self.id.as_str()]);
                 let says = "it is driven from outside and takes the next operation".to_owned();
@@ -457,6 +461,12 @@ impl Looked<'_> {
             false => vec![other],
         };
         self.stands("blocked", format!("{what}: {}", messages.join("; ")), next)
+    }
+
+    /// Reports a run that this process may not or cannot read now, which says nothing about its bytes.
+    fn unreadable(self, says: String) -> WhyReport {
+        let next = vec![self.command(&["why"])];
+        self.stands(UNREADABLE, format!("{says}; whether it is whole is not known"), next)
     }
 
     fn damaged(self, says: String) -> WhyReport {

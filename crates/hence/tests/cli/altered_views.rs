@@ -182,3 +182,45 @@ fn swapped_journals_and_altered_variables_are_damaged_in_lists() {
     let why = said(&world.ask(&["why", "v"]));
     assert!(why.contains("damaged") && why.contains("its chain is broken"), "{why}");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_that_the_system_refuses_to_read_is_unreadable_not_damaged() {
+    let world = run_of(3);
+    for failure in ["EACCES", "EMFILE", "EIO"] {
+        for view in ["runs", "why many"] {
+            // A list that is still valid is not read again.
+            let _ = std::fs::remove_file(world.path(".hence/index"));
+            let words: Vec<&str> = view.split(' ').collect();
+            let plain = world.command(&words);
+            let mut command = std::process::Command::new("strace");
+            command.args(["-f", "-qq", "-o"]).arg(world.path("strace.log"));
+            // The tracer compares texts.
+            command.args(["-P", ".hence/runs/many/trace.ndjson"]);
+            command.args(["-e", &format!("inject=openat:error={failure}")]);
+            command.arg(plain.get_program()).args(plain.get_args());
+            command.current_dir(plain.get_current_dir().unwrap()).env_clear();
+            command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+            let Ok(output) = command.output() else {
+                eprintln!("skipped: strace is not available");
+                return;
+            };
+            if !world.path("strace.log").exists() {
+                eprintln!("skipped: strace may not trace here");
+                return;
+            }
+            let said = format!(
+                "{}{}",
+                String::from_utf8_lossy(&output.stdout),
+                String::from_utf8_lossy(&output.stderr)
+            );
+            assert!(
+                said.contains("unreadable") && said.contains("trace.ndjson: "),
+                "{failure} {view}: {said}"
+            );
+            assert!(!said.contains("damaged"), "{failure} {view}: {said}");
+            assert!(view != "runs" || output.status.code() == Some(4), "{failure}: {said}");
+        }
+    }
+    assert!(world.out("runs").contains("completed"));
+}

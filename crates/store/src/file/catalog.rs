@@ -101,6 +101,7 @@ impl FileStore {
         let damage = match self.summarize_readable(run, folder) {
             Ok(summary) => return summary,
             Err(StoreError::Damaged { reason, .. }) => reason,
+            Err(error) if error.is_refused_by_the_system() => Damage::Refused(error.to_string()),
             Err(error) => Damage::Unreadable(error.to_string()),
         };
         RunSummary { run: run.clone(), condition: Condition::Damaged(damage), journal_bytes: 0, header: None }

@@ -29,6 +29,7 @@ const LOOKS: Record<string, Look> = {
   broken: { sign: "✗", word: "broken", tone: "bad" },
   violated: { sign: "✗", word: "violated", tone: "bad" },
   rejected: { sign: "✗", word: "rejected", tone: "bad" },
+  unreadable: { sign: "?", word: "unreadable", tone: "bad" },
   damaged: { sign: "✗", word: "damaged", tone: "bad" },
   diverged: { sign: "≠", word: "diverged", tone: "bad" },
   different: { sign: "≠", word: "different", tone: "warn" },
