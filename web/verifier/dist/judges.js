@@ -62,7 +62,7 @@ export class ReasonJudge {
                 checks.push(...this.input(item));
         }
         if (item.output !== undefined) {
-            this.artifacts.put(this.artifactKey(item), name, item.stepIndex, "", item.resolvedOutput ?? null);
+            this.artifacts.put(this.artifactKey(item), name, item.stepIndex, item.outputText ?? "", item.resolvedOutput ?? null);
             if (item.resolvedOutput === undefined)
                 this.lost.add(this.artifactKey(item));
             else
@@ -141,7 +141,7 @@ export class ReasonJudge {
     evidence() {
         if (this.lost.has("evidence"))
             throw new Missing("the blob of evidence is not at hand");
-        return this.artifacts.all("evidence").flatMap((items) => (Array.isArray(items) ? items : []));
+        return this.artifacts.items("evidence");
     }
     /** Returns the input of a step that works the problem out: docs/format.md section 7. */
     workedInput(name) {

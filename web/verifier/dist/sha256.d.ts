@@ -1,6 +1,7 @@
 /**
- * SHA-256. Whole values are hashed by WebCrypto. WebCrypto cannot continue a hash, and a state grows with every record, so states are
- * hashed by {@link Sha256}, which can: a run of N records then costs N outputs and not N states.
+ * SHA-256. Large values are hashed by WebCrypto. WebCrypto cannot continue a hash, and a state grows with every record, so states are
+ * hashed by {@link Sha256}, which can: a run of N records then costs N outputs and not N states. It also hashes short values, because
+ * waiting for WebCrypto takes longer than hashing them.
  */
 /** Returns the SHA-256 of bytes as 64 lower-case hex digits. */
 export declare function sha256(bytes: Uint8Array): Promise<string>;

@@ -11,6 +11,8 @@ export declare class Artifacts {
     private first;
     private later;
     private newestOf;
+    /** The items of all lists under a key, grown with each output: a run asks for them at every step. */
+    private listed;
     /** The keys in order. */
     private order;
     /** The hash up to the last key before `iterations`, how many keys it covers, and the last of them. */
@@ -21,8 +23,8 @@ export declare class Artifacts {
     /** Puts an output under its key. `value` is the output with large values fetched; `text` is what the record holds. */
     put(key: string, step: string, stepIndex: bigint, text: string, value: Json): void;
     private place;
-    /** Returns all outputs under a key, oldest first. */
-    all(key: string): Json[];
+    /** Returns the items of all lists that are outputs under a key, oldest first. */
+    items(key: string): readonly Json[];
     /** Returns the position to which {@link returnTo} can return. */
     position(): unknown;
     returnTo(position: unknown): void;

@@ -1,8 +1,17 @@
 /** The state of a run as the fold of its records, and its hash: docs/format.md section 5. */
-import { canonical, compareKeys, encodeUtf8, isObject, member, nesting } from "./json.js";
+import { canonical, compareKeys, encodeUtf8, isObject, member, nesting, parse } from "./json.js";
 import { Sha256 } from "./sha256.js";
 const ITERATIONS = "iterations";
 const OUTPUT_NESTING_MAX = 500;
+/** Returns whether the text of an output has all of its value: a large one is elsewhere. */
+function isInText(output) {
+    return output.text !== "" && !output.text.includes('"$blob"');
+}
+function valueOf(output) {
+    if (output.value === undefined && isInText(output))
+        output.value = parse(output.text);
+    return output.value;
+}
 /** The outputs of steps by their artifact keys. */
 export class Artifacts {
     profile;
@@ -12,6 +21,8 @@ export class Artifacts {
     first = new Map();
     later = [];
     newestOf = new Map();
+    /** The items of all lists under a key, grown with each output: a run asks for them at every step. */
+    listed = new Map();
     /** The keys in order. */
     order = [];
     /** The hash up to the last key before `iterations`, how many keys it covers, and the last of them. */
@@ -40,13 +51,23 @@ export class Artifacts {
             this.first.set(key, output);
             this.front = this.middle = null;
         }
+        const value = valueOf(output);
+        const older = this.newestOf.get(key);
+        if (older !== undefined && isInText(older))
+            older.value = undefined;
         this.newestOf.set(key, output);
+        if (!Array.isArray(value))
+            return;
+        const items = this.listed.get(key);
+        if (items === undefined)
+            this.listed.set(key, [...value]);
+        else
+            for (const item of value)
+                items.push(item);
     }
-    /** Returns all outputs under a key, oldest first. */
-    all(key) {
-        const first = this.first.get(key);
-        const later = this.later.filter((output) => output.key === key);
-        return (first === undefined ? later : [first, ...later]).map((output) => output.value);
+    /** Returns the items of all lists that are outputs under a key, oldest first. */
+    items(key) {
+        return this.listed.get(key) ?? [];
     }
     /** Returns the position to which {@link returnTo} can return. */
     position() {
@@ -60,6 +81,7 @@ export class Artifacts {
         this.first = new Map();
         this.later = [];
         this.newestOf = new Map();
+        this.listed = new Map();
         this.order = [];
         this.front = this.middle = null;
         for (const output of outputs.reverse())
@@ -67,7 +89,8 @@ export class Artifacts {
     }
     /** Returns the newest output of a key: undefined when there is none. */
     newest(key) {
-        return this.newestOf.get(key);
+        const output = this.newestOf.get(key);
+        return output === undefined ? undefined : { value: valueOf(output), text: output.text };
     }
     /** Returns the keys of the state's `artifacts`, in order. */
     keys() {

@@ -79,7 +79,7 @@ export class ReasonJudge implements Judge {
       if (role === "blocked" && name !== VERDICTS) checks.push(...this.input(item));
     }
     if (item.output !== undefined) {
-      this.artifacts.put(this.artifactKey(item), name, item.stepIndex, "", item.resolvedOutput ?? null);
+      this.artifacts.put(this.artifactKey(item), name, item.stepIndex, item.outputText ?? "", item.resolvedOutput ?? null);
       if (item.resolvedOutput === undefined) this.lost.add(this.artifactKey(item));
       else this.lost.delete(this.artifactKey(item));
     }
@@ -153,7 +153,7 @@ export class ReasonJudge implements Judge {
   /** Returns the items of all outputs of AcquireEvidence so far. */
   private evidence(): Json[] {
     if (this.lost.has("evidence")) throw new Missing("the blob of evidence is not at hand");
-    return this.artifacts.all("evidence").flatMap((items) => (Array.isArray(items) ? items : []));
+    return this.artifacts.items("evidence") as Json[];
   }
 
   /** Returns the input of a step that works the problem out: docs/format.md section 7. */

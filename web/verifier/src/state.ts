@@ -1,6 +1,6 @@
 /** The state of a run as the fold of its records, and its hash: docs/format.md section 5. */
 
-import { canonical, compareKeys, encodeUtf8, isObject, member, nesting, type Json, type JsonObject } from "./json.js";
+import { canonical, compareKeys, encodeUtf8, isObject, member, nesting, parse, type Json, type JsonObject } from "./json.js";
 import type { Profile } from "./shape.js";
 import { Sha256 } from "./sha256.js";
 
@@ -14,7 +14,18 @@ interface Output {
   step: string;
   stepIndex: string;
   text: string;
-  value: Json;
+  /** Dropped where a newer output takes its place: its text says the same in a fraction of the memory. */
+  value: Json | undefined;
+}
+
+/** Returns whether the text of an output has all of its value: a large one is elsewhere. */
+function isInText(output: Output): boolean {
+  return output.text !== "" && !output.text.includes('"$blob"');
+}
+
+function valueOf(output: Output): Json {
+  if (output.value === undefined && isInText(output)) output.value = parse(output.text);
+  return output.value as Json;
 }
 
 /** The outputs of steps by their artifact keys. */
@@ -24,6 +35,8 @@ export class Artifacts {
   private first = new Map<string, Output>();
   private later: Output[] = [];
   private newestOf = new Map<string, Output>();
+  /** The items of all lists under a key, grown with each output: a run asks for them at every step. */
+  private listed = new Map<string, Json[]>();
   /** The keys in order. */
   private order: string[] = [];
   /** The hash up to the last key before `iterations`, how many keys it covers, and the last of them. */
@@ -50,14 +63,19 @@ export class Artifacts {
       this.first.set(key, output);
       this.front = this.middle = null;
     }
+    const value = valueOf(output);
+    const older = this.newestOf.get(key);
+    if (older !== undefined && isInText(older)) older.value = undefined;
     this.newestOf.set(key, output);
+    if (!Array.isArray(value)) return;
+    const items = this.listed.get(key);
+    if (items === undefined) this.listed.set(key, [...value]);
+    else for (const item of value) items.push(item);
   }
 
-  /** Returns all outputs under a key, oldest first. */
-  all(key: string): Json[] {
-    const first = this.first.get(key);
-    const later = this.later.filter((output) => output.key === key);
-    return (first === undefined ? later : [first, ...later]).map((output) => output.value);
+  /** Returns the items of all lists that are outputs under a key, oldest first. */
+  items(key: string): readonly Json[] {
+    return this.listed.get(key) ?? [];
   }
 
   /** Returns the position to which {@link returnTo} can return. */
@@ -72,6 +90,7 @@ export class Artifacts {
     this.first = new Map();
     this.later = [];
     this.newestOf = new Map();
+    this.listed = new Map();
     this.order = [];
     this.front = this.middle = null;
     for (const output of outputs.reverse()) this.place(output);
@@ -79,7 +98,8 @@ export class Artifacts {
 
   /** Returns the newest output of a key: undefined when there is none. */
   newest(key: string): { value: Json; text: string } | undefined {
-    return this.newestOf.get(key);
+    const output = this.newestOf.get(key);
+    return output === undefined ? undefined : { value: valueOf(output), text: output.text };
   }
 
   /** Returns the keys of the state's `artifacts`, in order. */

@@ -68,7 +68,8 @@ fn script(asked: &Asked) -> Said {
             fenced(format!("llm_query_batched(['wait ' + str(i) for i in range({count})])\nFinal = 1"))
         }
         ("BLOCKS", count) => {
-            let blocks = (0..count.min(20)).map(|_| "```repl\nx = 1\n```\n").collect::<String>();
+            // A reply has 20 blocks at most.
+            let blocks = (0..count.min(19)).map(|_| "```repl\nx = 1\n```\n").collect::<String>();
             Said::Text(format!("{blocks}```repl\ny = 1{}\n```", ends(turn * 20 >= count)))
         }
         ("TURNS", count) => fenced(format!("part = context[{turn}:{turn} + 100]{}", ends(turn >= count))),
