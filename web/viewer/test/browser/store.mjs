@@ -1,5 +1,6 @@
 // Makes a store of real runs for the browser tests: the examples, a run that asks a model and a person, hostile texts, a fork,
-// a run under policies, and a damaged journal. Every run is made by the program itself; the model is a server of this file.
+// a run under policies, a run of `hence solve` where its worker is available, and a damaged journal. Every run is made by the
+// program itself; the models are servers of this file.
 import { spawn } from "node:child_process";
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -109,6 +110,56 @@ function startModel() {
   return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(server)));
 }
 
+/** Whether `hence solve` can run here: its Python worker is named in the environment, as CI does. */
+export const CAN_SOLVE = (process.env.HENCE_MONTY ?? "") !== "";
+
+const TURNS = [
+  "I look for the first errors.\n```repl\nhits = search('ERROR', limit=4)\nfirst = hits[0]['start']\nprint(slice(first - 29, first + 31))\n```",
+  "I ask what the line says, what came after it, and how many there are.\n```repl\ncause = llm_query('What failed here? ' + slice(first - 29, first + 31))\nlater = llm_query_batched(['Cause or consequence? ' + slice(hit['start'] - 29, hit['start'] + 22) for hit in hits[1:]])\nerrors = rlm_query('How many error lines are there?', context=slice(first, len(context)))\nprint(cause, later, errors)\n```",
+  "```repl\nFinal = {'service': 'billing', 'cause': cause, 'later': later, 'errors': errors}\n```",
+];
+
+/** A log of 2 000 lines whose first error comes late; further errors follow from it. */
+function serviceLog() {
+  const names = ["cart", "search", "auth", "mail"];
+  const two = (number) => String(number).padStart(2, "0");
+  return Array.from({ length: 2000 }, (_, at) => {
+    const time = `2026-03-02T09:${two(Math.floor(at / 60))}:${two(at % 60)}Z`;
+    if (at === 1400) return `${time} billing ERROR connection pool exhausted\n`;
+    return at > 1400 && at % 97 === 0 ? `${time} ${names[at % 4]} ERROR upstream timeout\n` : `${time} ${names[at % 4]} INFO request served\n`;
+  }).join("");
+}
+
+/** A model that answers as one that was taught the loop: the turns in order, the child with a count, sub-calls with a word. */
+function startSolver() {
+  const reply = ({ messages }) => {
+    const asks = (role) => messages.filter((one) => one.role === role).map((one) => JSON.stringify(one.content));
+    if (asks("system").length === 0) return asks("user").at(-1).includes("What failed here?") ? "its connection pool was exhausted" : "consequence";
+    if (asks("user")[0].includes("How many error lines")) return "```repl\nFinal = context.count('ERROR')\n```";
+    return TURNS[asks("assistant").length] ?? "I do not know.";
+  };
+  const server = createServer(async (request, response) => {
+    let text = "";
+    for await (const part of request) text += part;
+    const content = reply(JSON.parse(text));
+    const usage = { prompt_tokens: Math.ceil(text.length / 4), completion_tokens: Math.ceil(content.length / 4) };
+    const body = { id: "reply", model: "small-1", choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }], usage };
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+  });
+  return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(server)));
+}
+
+/** Makes the run `first-failure` of `hence solve`, with a child run. */
+async function makeSolved(run, folder) {
+  const model = await startSolver();
+  try {
+    writeFileSync(join(folder, "services.log"), serviceLog());
+    await run(["solve", "Which service failed first, and why?", "--context", "services.log", "--model", `http://127.0.0.1:${model.address().port}/v1#small-1`, "--run-id", "first-failure"]);
+  } finally {
+    model.close();
+  }
+}
+
 /** Text that would act if anything read it as markup, or that changes how a line reads. */
 export const HOSTILE = "<script>window.pwned=1</script><img src=x onerror=\"window.pwned=1\"> \u202etxet desrever\u202c \u001b[31mred\u001b[0m {{7*7}} </script><!-- \u200bzero width";
 
@@ -144,6 +195,7 @@ export async function makeStore(binary) {
     model.close();
   }
 
+  if (CAN_SOLVE) await makeSolved(run, folder);
   writeFileSync(join(folder, "hostile.json"), problem("hostile", HOSTILE, { inputs: { evidence: [{ id: "e1", source: HOSTILE, claim: HOSTILE }] } }));
   await run(["run", "hostile.json"], [5]);
   writeFileSync(join(folder, "long.json"), problem("long", `start ${"x".repeat(10 * 1024 * 1024)} end`));
