@@ -31,6 +31,7 @@ use crate::commands::Command;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::escape::escape_json;
+use crate::new_file::{self, Existing, Mode};
 use crate::terminal::Color;
 
 pub(crate) use import::ImportArgs;
@@ -126,6 +127,23 @@ pub(crate) struct Output {
     /// Write the result to this file [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) replace: Replace,
+}
+
+/// Whether a command may replace a file that exists.
+#[derive(ClapArgs, Clone, Copy)]
+pub(crate) struct Replace {
+    /// Replace a file that exists
+    #[arg(long)]
+    force: bool,
+}
+
+impl Replace {
+    /// Returns the treatment of an existing file.
+    pub(crate) const fn existing(self) -> Existing {
+        Existing::forced(self.force)
+    }
 }
 
 impl Output {
@@ -134,7 +152,7 @@ impl Output {
         let text = format!("{}\n", escape_json(&hence_canon::pretty(document)));
         match &self.out {
             None => context.write(text.as_bytes())?,
-            Some(path) => std::fs::write(path, text).map_err(|error| CliError::file("write", path, error))?,
+            Some(path) => new_file::write(path, text.as_bytes(), Mode::Plain, self.replace.existing())?,
         }
         Ok(self.out.as_deref())
     }

@@ -224,6 +224,7 @@ fixed! {
     ONE_PLACE = "name the place once: RUN:STEP, RUN@INDEX, or with its own argument";
     WHOLE_RUN = "leave the place out; `hence show`, `hence state` and `hence log` take one";
     OTHER_NAME = "choose another name";
+    EMPTY_NAME = "a variable of the shell that is not set gives an empty name; `hence runs` lists the runs";
     FORCE = "name another file, or --force replaces this one";
     NAME_A_REGISTRY = "name the folder of a registry, which holds a document for each contract";
     ALLOW_BINDINGS = "--allow-python DIR and --allow-host HOST let bindings become providers; read them first";

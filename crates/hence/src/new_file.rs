@@ -45,9 +45,14 @@ pub(crate) fn refuse_existing<'a>(
 
 /// Writes a whole file, and the folders above it. A crash leaves the old file or the new one, and perhaps a temporary file
 /// next to it.
+///
+/// A pipe or a device takes the bytes as it is: there is nothing to replace.
 pub(crate) fn write(path: &Path, bytes: &[u8], mode: Mode, existing: Existing) -> Result<(), CliError> {
-    refuse_existing([path], existing)?;
     let failed = |error| CliError::file("write", path, error);
+    if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return std::fs::write(path, bytes).map_err(failed);
+    }
+    refuse_existing([path], existing)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(|error| CliError::file("create", folder, error))?;
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

@@ -64,6 +64,9 @@ pub(crate) fn find_run(store: &StoreHandle, name: &str) -> Result<RunId, CliErro
 
 /// Describes a text that names no run: a place in a run, where a whole run is needed, or a word that is almost right.
 pub(crate) fn unknown_run(store: &StoreHandle, name: &str) -> CliError {
+    if name.is_empty() {
+        return CliError::new(Code::NoSuchRun, "the name of the run is empty").with_hint(hint::EMPTY_NAME);
+    }
     if let Some(Address { run, at: Some(at) }) = Address::split(store, name) {
         let message = format!("{name:?} is the place {at:?} in run {run}, and a whole run is needed here");
         return CliError::new(Code::NoSuchPlace, message).with_hint(hint::WHOLE_RUN);

@@ -473,6 +473,9 @@ impl Store for PostgresStore {
     }
 
     fn find(&self, prefix: &str) -> Result<RunId, StoreError> {
+        if prefix.is_empty() {
+            return Err(StoreError::PrefixNotFound { prefix: String::new() });
+        }
         let (section, prefix) = (self.section, prefix.to_owned());
         self.engine.call(move |engine| async move { catalog::find(&engine, section, &prefix).await })
     }

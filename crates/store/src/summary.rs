@@ -58,7 +58,9 @@ pub(crate) fn find_prefix<'a>(
     prefix: &str,
     runs: impl Iterator<Item = &'a RunId>,
 ) -> Result<RunId, StoreError> {
-    let matching: Vec<&RunId> = runs.filter(|run| run.as_str().starts_with(prefix)).collect();
+    // Every id begins with nothing, and nobody who names nothing means the only run of a store.
+    let begins = |run: &&RunId| !prefix.is_empty() && run.as_str().starts_with(prefix);
+    let matching: Vec<&RunId> = runs.filter(begins).collect();
     // A whole id means its run even when longer ids begin with it.
     let exact = matching.iter().find(|run| run.as_str() == prefix);
     match (exact, matching.as_slice()) {

@@ -34,6 +34,10 @@ pub(super) const CONFIG_KEYS: [&str; 12] = [
     "variables",
 ];
 
+/// Members of `config` that skills of public registries also write next to it. A step without them waits for the one before
+/// it and has no time-out, so nothing is done that they forbid. Any other member there would be a guard that guards nothing.
+const HARMLESS_KEYS: [&str; 2] = ["depends_on", "timeout_seconds"];
+
 /// Members that people and registries write next to ours. A run does not read them.
 const REGISTRY_KEYS: [&str; 4] = ["name", "description", "metadata", "notes"];
 
@@ -93,9 +97,12 @@ impl Step {
             return Self::calling_nothing(index);
         }
         for key in object.keys().filter(|key| !KEYS.contains(&&***key)) {
-            if CONFIG_KEYS.contains(&&**key) {
+            if HARMLESS_KEYS.contains(&&**key) {
                 let message = format_args!("`{key}` has no effect here; it is read in `config`");
                 findings.add(Rule::Ignored, pointer.child(key), message);
+            } else if CONFIG_KEYS.contains(&&**key) {
+                let message = format_args!("a step has no `{key}`; write it below `config`");
+                findings.add(Rule::UnknownKey, pointer.child(key), message);
             } else if REGISTRY_KEYS.contains(&&**key) {
                 let message = format_args!("`{key}` is for readers; a run does not read it");
                 findings.add(Rule::Ignored, pointer.child(key), message);

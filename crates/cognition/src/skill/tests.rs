@@ -227,6 +227,29 @@ fn misspelt_members_and_types_name_what_was_meant_and_registry_members_are_warni
 }
 
 #[test]
+fn a_guard_outside_of_config_is_an_error() {
+    for key in [
+        "condition",
+        "foreach",
+        "while",
+        "router",
+        "scatter",
+        "retry",
+        "recovery",
+        "limits",
+        "merge_strategy",
+    ] {
+        let skill = document(&format!(r#"[{{"id": "a", "uses": "c", "{key}": "inputs.q"}}]"#));
+        let reading = Skill::read(&skill);
+        let found: Vec<String> = reading.findings.iter().map(ToString::to_string).collect();
+        assert!(
+            reading.skill.is_none() && found.iter().any(|one| one.contains("write it below `config`")),
+            "{key}: {found:?}"
+        );
+    }
+}
+
+#[test]
 fn a_document_with_defects_of_shape_is_read_as_far_as_it_goes() {
     let reading = Skill::read(&json(
         r#"{"id": 1, "version": "1", "name": "N", "inputs": {"a": {"type": 5}}, "outputs": {}, "steps": [7, {"uses": "c"}, {"id": "z", "uses": "d"}]}"#,

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
+use super::Replace;
+
 const USAGE: &str = "\
 hence import [FORMAT] <FILE> [--out PATH]
        hence import --latest <AGENT> [--out PATH]
@@ -45,6 +47,8 @@ pub(crate) struct ImportArgs {
     /// The file to write the trace to [default: standard output]; a folder for a log of several traces
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) replace: Replace,
     /// Import only the trace of this id
     #[arg(long, value_name = "ID")]
     pub(crate) trace: Option<String>,

@@ -6,6 +6,8 @@ use clap::{Args as ClapArgs, ValueEnum};
 use hence_policy::FailOn;
 use hence_review::vocabulary::PolicySeverity;
 
+use super::Replace;
+
 /// The formats of verdicts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum VerdictFormat {
@@ -80,6 +82,8 @@ pub(crate) struct PolicyCheckArgs {
     /// Write the trace to a file, with its verdicts and gaps; for one trace only
     #[arg(long, value_name = "FILE")]
     pub(crate) into: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) replace: Replace,
 }
 
 #[derive(ClapArgs)]

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
+use super::Replace;
+
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence serve --listen 127.0.0.1:8080\n\n\
                   On an address that others can reach it starts only with --token-file. docs/api.md describes the API, the \
@@ -35,6 +37,8 @@ pub(crate) struct ViewArgs {
     /// Write the page with its data to this file instead of serving it; it needs no server and no network
     #[arg(long, value_name = "FILE", conflicts_with_all = ["no_open", "listen"])]
     pub(crate) html: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) replace: Replace,
     /// Print the address without opening a browser
     #[arg(long)]
     pub(crate) no_open: bool,

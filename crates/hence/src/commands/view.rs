@@ -9,6 +9,7 @@ use hence_canon::Value;
 use super::serve::{Serving, own_access, serve};
 use super::trace::export::read_trace_file;
 use crate::args::view::ViewArgs;
+use crate::new_file::{self, Existing, Mode};
 use crate::prelude::*;
 use crate::view::{Embedding, Views, segment};
 
@@ -60,7 +61,7 @@ pub(super) fn run(context: &Context, args: &ViewArgs) -> Result<Exit, CliError> 
             let message = "a page in one file is about one run or trace";
             return Err(CliError::new(Code::NoSuchRun, message).with_hint(hint::NAME_ONE));
         };
-        return write_page(context, &views, &name, path);
+        return write_page(context, &views, &name, path, args.replace.existing());
     }
     if !args.listen.ip().is_loopback() {
         let message = format!("{} can be reached from elsewhere; `hence serve` does that", args.listen);
@@ -91,13 +92,19 @@ fn named_trace(trace: &Value, args: &ViewArgs) -> Value {
     }
 }
 
-fn write_page(context: &Context, views: &Views, name: &str, path: &Path) -> Result<Exit, CliError> {
+fn write_page(
+    context: &Context,
+    views: &Views,
+    name: &str,
+    path: &Path,
+    existing: Existing,
+) -> Result<Exit, CliError> {
     let embedding: Embedding = views.embedding(name)?;
     let unwritable =
         |error: String| CliError::new(Code::Stopped, format!("the page cannot be made: {error}"));
     let data = serde_json::to_vec(&embedding).map_err(|error| unwritable(error.to_string()))?;
     let page = hence_server::single_file(&data).map_err(|error| unwritable(error.to_string()))?;
-    std::fs::write(path, &page).map_err(|error| CliError::file("write", path, error))?;
+    new_file::write(path, page.as_bytes(), Mode::Plain, existing)?;
     context.print(&ViewReport {
         run: embedding.run().to_owned(),
         file: path.display().to_string(),

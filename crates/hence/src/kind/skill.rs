@@ -69,7 +69,9 @@ pub(crate) fn start(
     let mut library =
         skills::library_for(&args.problem, bytes, &args.skill.capabilities)?.with_skills(nested.skills());
     nested.check(&library)?;
-    let (prepared, source) = SkillDocument::read(&args.problem, bytes, &library)?.runnable(&library)?;
+    let document = SkillDocument::read(&args.problem, bytes, &library)?;
+    document.say_warnings(context);
+    let (prepared, source) = document.runnable(&library)?;
     let policies = guard::read_policies_of_skill(&args.problem, &prepared.skill().policies, &args.policies)?;
     let inputs =
         secrets::take(&mut library, prepared.skill(), skills::inputs(&args.skill, prepared.skill())?)?;

@@ -8,6 +8,7 @@ use hence_cognition::skill::{Severity, Skill, SkillFinding, with_order};
 use hence_yaml::Document;
 
 use crate::code::Code;
+use crate::context::Context;
 use crate::error::CliError;
 use crate::hint;
 use crate::input;
@@ -64,6 +65,21 @@ impl SkillDocument {
         findings.sort_by_key(|finding| document.place(&finding.pointer).head().start.offset);
         let text = String::from_utf8_lossy(bytes).into_owned();
         Ok(Self { name, text, document, findings })
+    }
+
+    /// Tells the user of warnings in one line, because a run goes on in spite of them.
+    pub(crate) fn say_warnings(&self, context: &Context) {
+        let is_warning = |finding: &&SkillFinding| finding.rule.severity() == Severity::Warning;
+        let mut warnings = self.findings.iter().filter(is_warning);
+        if let Some(first) = warnings.next() {
+            let more = match warnings.count() {
+                0 => String::new(),
+                count => format!(", and {count} more"),
+            };
+            let check = hint::command(context, &["check", &self.name]);
+            context
+                .say(format_args!("warning: {}: {}{more}; `{check}` shows where", self.name, first.message));
+        }
     }
 
     /// Returns the skill, if it has no errors.

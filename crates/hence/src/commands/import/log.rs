@@ -12,6 +12,7 @@ use hence_review::validate::validate;
 
 use crate::args::ImportArgs;
 use crate::input::shown_name;
+use crate::new_file::{self, Existing, Mode};
 use crate::prelude::*;
 
 /// The bytes of a log that are examined to detect its format, and the bytes read at a time.
@@ -94,20 +95,32 @@ pub(super) fn run(
             .map(|line| SkippedRow { line: line.line, reason: line.reason.clone() })
             .collect(),
     };
+    let list_is_empty =
+        |trace: &Value, key: &str| trace.get(key).and_then(Value::as_array).is_none_or(<[Value]>::is_empty);
+    let is_nothing = |trace: &Value| list_is_empty(trace, "actions") && list_is_empty(trace, "events");
+    if !imported.traces.is_empty() && imported.traces.iter().all(is_nothing) {
+        report_skipped(context, &imported);
+        let message = format!(
+            "nothing in {} was read as a session of {}; nothing was written",
+            shown_name(name),
+            format.as_str()
+        );
+        return Err(CliError::new(Code::NotALog, message).with_hint(hint::OTHER_FORMAT));
+    }
     match (imported.traces.as_slice(), &args.out) {
         ([], _) => return Err(no_trace_error(name, args)),
         ([trace], None) => context.write(trace_text(trace).as_bytes())?,
         ([trace], Some(path)) if !path.is_dir() => {
-            std::fs::write(path, trace_text(trace)).map_err(|error| CliError::file("write", path, error))?;
+            new_file::write(path, trace_text(trace).as_bytes(), Mode::Plain, args.replace.existing())?;
             context.print(&report(vec![row(trace, path)]))?;
         }
-        (traces, Some(folder)) => context.print(&report(into_folder(traces, folder)?))?,
+        (traces, Some(folder)) => {
+            context.print(&report(into_folder(traces, folder, args.replace.existing())?))?
+        }
         (traces, None) => return Err(several_traces_error(name, traces)),
     }
     report_skipped(context, &imported);
-    let is_empty =
-        |trace: &Value| trace.get("actions").and_then(Value::as_array).is_none_or(<[Value]>::is_empty);
-    if imported.traces.iter().all(is_empty) {
+    if imported.traces.iter().all(|trace| list_is_empty(trace, "actions")) {
         // Policies pass a trace in which nothing happened, so it must not be mistaken for a session.
         context.say(format_args!(
             "nothing in {} was read as an action of {}",
@@ -239,14 +252,14 @@ fn row(trace: &Value, path: &Path) -> TraceRow {
 }
 
 /// Writes each trace into a folder, under a name made of its id.
-fn into_folder(traces: &[Value], folder: &Path) -> Result<Vec<TraceRow>, CliError> {
+fn into_folder(traces: &[Value], folder: &Path, existing: Existing) -> Result<Vec<TraceRow>, CliError> {
     std::fs::create_dir_all(folder).map_err(|error| CliError::file("make the folder", folder, error))?;
     let mut taken = BTreeSet::new();
     let mut rows = Vec::new();
     for trace in traces {
         let path = file_name(&text(trace, "trace_id"), &mut taken);
         let path = folder.join(path);
-        std::fs::write(&path, trace_text(trace)).map_err(|error| CliError::file("write", &path, error))?;
+        new_file::write(&path, trace_text(trace).as_bytes(), Mode::Plain, existing)?;
         rows.push(row(trace, &path));
     }
     Ok(rows)

@@ -14,6 +14,7 @@ use super::source;
 use crate::args::{FailOnArg, PolicyCheckArgs, VerdictFormat};
 use crate::guard;
 use crate::input;
+use crate::new_file::{self, Mode};
 use crate::prelude::*;
 
 /// A checked trace.
@@ -178,7 +179,7 @@ pub(super) fn run(context: &Context, args: &PolicyCheckArgs) -> Result<Exit, Cli
         if let (Some(path), Some(trace)) = (&args.into, trace.as_object()) {
             let recorded = report.record_gaps_into(&with_policies(trace, &policies));
             let text = format!("{}\n", escape_json(&hence_canon::pretty(&recorded.into())));
-            std::fs::write(path, text).map_err(|error| CliError::file("write", path, error))?;
+            new_file::write(path, text.as_bytes(), Mode::Plain, args.replace.existing())?;
         }
         let residuals = if args.residuals { report.residuals() } else { Vec::new() };
         checked.push(Checked { file: input::shown_name(name).to_owned(), report, residuals });

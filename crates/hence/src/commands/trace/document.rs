@@ -62,13 +62,28 @@ impl Document {
 
     /// Reads a document that must be readable.
     pub(crate) fn required(name: &str) -> Result<Self, CliError> {
-        Self::read(name)?.map_err(|unreadable| {
-            if !unreadable.is_document {
-                return CliError::new(Code::NotJson, unreadable.message).with_hint(hint::NOT_A_TRACE);
+        Self::read(name)?
+            .map_err(|unreadable| {
+                if !unreadable.is_document {
+                    return CliError::new(Code::NotJson, unreadable.message).with_hint(hint::NOT_A_TRACE);
+                }
+                let message = format!("{}: {}", input::shown_name(name), unreadable.message);
+                CliError::new(Code::NotJson, message)
+            })?
+            .checked()
+    }
+
+    /// Refuses a document that has nothing of a trace: every answer about it would be empty, and look like a good one.
+    fn checked(self) -> Result<Self, CliError> {
+        let shown = input::shown_name(&self.name);
+        let message = match self.value.as_object() {
+            None => format!("{shown}: expected a trace, which is an object, found {}", self.value.kind()),
+            Some(object) if !["actions", "trace_id"].iter().any(|key| object.get(key).is_some()) => {
+                format!("{shown}: expected a trace, found neither `trace_id` nor `actions`")
             }
-            let message = format!("{}: {}", input::shown_name(name), unreadable.message);
-            CliError::new(Code::NotJson, message)
-        })
+            Some(_) => return Ok(self),
+        };
+        Err(CliError::new(Code::NotATrace, message).with_hint(hint::NOT_A_TRACE))
     }
 
     /// Reads a file that exists, or else writes the run of that name as a trace.
