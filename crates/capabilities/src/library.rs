@@ -1,7 +1,7 @@
 //! The library of all capabilities that a skill can call.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use hence_canon::{JsonPointer, Object, Value};
@@ -38,6 +38,8 @@ pub struct Library {
     /// Whether a replay may call declared capabilities that are deterministic.
     replays_declared: bool,
     exchanges: Exchanges,
+    /// How often each declared capability was called in this process.
+    calls: Mutex<BTreeMap<String, u64>>,
     started: Instant,
 }
 
@@ -60,6 +62,7 @@ impl Library {
             skills: BTreeMap::new(),
             replays_declared: false,
             exchanges: Exchanges::default(),
+            calls: Mutex::default(),
             started: Instant::now(),
         }
     }
@@ -107,6 +110,17 @@ impl Library {
             return Some(Err(Refusal::input(format_args!("an input is an object, found {}", input.kind()))));
         };
         Some((built_in.call)(&Arguments(object)))
+    }
+
+    /// Notes that a declared capability is called.
+    pub(crate) fn note_call(&self, id: &str) {
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        *calls.entry(id.to_owned()).or_default() += 1;
+    }
+
+    /// Returns how often each declared capability was called in this process.
+    pub fn declared_calls(&self) -> BTreeMap<String, u64> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns the declarations.

@@ -42,7 +42,10 @@ impl Capabilities for Worker<'_> {
             Some(Ok(output)) => Ok(Reply { output: output.into(), meta: Object::new() }),
             Some(Err(refusal)) => Err(failed(refusal)),
             None => match self.0.declarations().get(call.capability) {
-                Some(declared) => outside::call(declared, (self.0.vault(), self.0.exchanges()), call),
+                Some(declared) => {
+                    self.0.note_call(call.capability);
+                    outside::call(declared, (self.0.vault(), self.0.exchanges()), call)
+                }
                 None => {
                     Err(failed(Refusal::new("NotFound", format_args!("no capability `{}`", call.capability))))
                 }

@@ -79,6 +79,11 @@ impl BoundCallees {
         bindings.any(|binding| self.library.effect(&binding.capability) != Effect::Pure)
     }
 
+    /// Returns the capabilities.
+    pub(crate) fn library(&self) -> &Library {
+        &self.library
+    }
+
     /// Returns whether calling a capability may change something outside the run.
     pub(crate) fn acts(&self, capability: &str) -> bool {
         self.library.effect(capability) == Effect::Acts

@@ -133,6 +133,14 @@ impl RunInfo<'_> {
     }
 }
 
+/// Describes how the result of a call that acts is checked: never by making it again.
+pub(crate) fn acted(run: &RunInfo<'_>, index: RecordIndex, capability: &str) -> String {
+    let record = format!("hence show {} {}", shell_word(run.id()), index.get());
+    format!(
+        "do not call `{capability}` again, it acts: look at what it changed, with the input that `{record}` prints"
+    )
+}
+
 /// Describes the call that would check a recorded result.
 pub(crate) fn call_again(
     run: &RunInfo<'_>,
@@ -140,7 +148,7 @@ pub(crate) fn call_again(
     capability: &str,
     call: Option<&str>,
 ) -> String {
-    let provider = call.map(|call| format!(" ({call})")).unwrap_or_default();
+    let provider = call.map_or(" (unless it acts)".to_owned(), |call| format!(" ({call})"));
     let record = format!("hence show {} {}", shell_word(run.id()), index.get());
     format!(
         "call `{capability}`{provider} again with the input that `{record}` prints, and compare what it gives"

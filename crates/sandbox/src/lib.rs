@@ -81,6 +81,25 @@ pub struct Limits {
     pub recursion_depth: u64,
 }
 
+impl Limits {
+    /// The highest limits that a run may have. A worker that lost its host ends with its block.
+    pub const MOST: Self = Self {
+        block_milliseconds: 3_600_000,
+        memory_bytes: 64 * 1024 * 1024 * 1024,
+        output_bytes: 1024 * 1024 * 1024,
+        recursion_depth: 100_000,
+    };
+
+    /// Returns whether no limit is above the highest one.
+    pub fn are_allowed(&self) -> bool {
+        let most = Self::MOST;
+        self.block_milliseconds <= most.block_milliseconds
+            && self.memory_bytes <= most.memory_bytes
+            && self.output_bytes <= most.output_bytes
+            && self.recursion_depth <= most.recursion_depth
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {

@@ -200,16 +200,23 @@ impl InterpreterPin {
 
     fn read(mut reader: Reader<'_>) -> Result<Self, Finding> {
         let mut limits = reader.object("limits")?;
+        let read = BlockLimits {
+            block_milliseconds: limits.count("block_milliseconds")?,
+            memory_bytes: limits.count("memory_bytes")?,
+            output_bytes: usize::try_from(limits.count("output_bytes")?).unwrap_or(usize::MAX),
+            recursion_depth: limits.count("recursion_depth")?,
+        };
+        if !read.are_allowed() {
+            return Err(Finding::other(format_args!(
+                "the limits of a block are at most {:?}, found {read:?}",
+                BlockLimits::MOST
+            )));
+        }
         Ok(Self {
             name: reader.text("name")?,
             version: reader.text("version")?,
             protocol: reader.count("protocol")?,
-            limits: BlockLimits {
-                block_milliseconds: limits.count("block_milliseconds")?,
-                memory_bytes: limits.count("memory_bytes")?,
-                output_bytes: usize::try_from(limits.count("output_bytes")?).unwrap_or(usize::MAX),
-                recursion_depth: limits.count("recursion_depth")?,
-            },
+            limits: read,
         })
     }
 }

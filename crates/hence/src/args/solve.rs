@@ -99,10 +99,10 @@ pub(crate) struct BudgetArgs {
     #[arg(long, value_name = "SECONDS")]
     pub(crate) max_interpreter_seconds: Option<u64>,
     /// The milliseconds in which one block may compute
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     pub(crate) block_milliseconds: Option<u64>,
     /// The memory of the interpreter, in bytes
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..=68_719_476_736))]
     pub(crate) block_memory: Option<u64>,
     /// The text that one block may print, in bytes
     #[arg(long, value_name = "BYTES")]

@@ -1,5 +1,7 @@
 //! `hence replay`: executes a recorded run again and compares every byte.
 
+use std::collections::BTreeMap;
+
 use hence_engine::{Evidence, Replay};
 
 use crate::args::ReplayArgs;
@@ -19,6 +21,8 @@ pub(crate) struct ReplayReport {
     executed: u64,
     /// The number of results that were read from the journal.
     read: u64,
+    /// The declared capabilities that were called, each with the number of calls; none without `--execute`.
+    called: BTreeMap<String, u64>,
     /// The first difference.
     difference: Option<DifferenceReport>,
 }
@@ -39,9 +43,10 @@ struct DifferenceReport {
 impl Text for ReplayReport {
     fn text(&self) -> String {
         let done = format!(
-            "{} executed again, {} read from the journal",
+            "{} executed again, {} read from the journal{}",
             counted(self.executed, "step"),
-            counted(self.read, "result")
+            counted(self.read, "result"),
+            called_text(&self.called).map(|called| format!("\n  {called}")).unwrap_or_default()
         );
         let Some(difference) = &self.difference else {
             return format!("{}: every byte is equal\n  {done}", escape(&self.run));
@@ -54,6 +59,12 @@ impl Text for ReplayReport {
         };
         format!("{}: differs at record {}\n  {cause}\n  {done}", escape(&self.run), difference.line)
     }
+}
+
+/// Returns the declared capabilities that were called, in a line.
+pub(super) fn called_text(called: &BTreeMap<String, u64>) -> Option<String> {
+    let each = called.iter().map(|(id, calls)| format!("{} ({})", escape(id), counted(*calls, "call")));
+    (!called.is_empty()).then(|| format!("called: {}", each.collect::<Vec<_>>().join(", ")))
 }
 
 pub(super) fn run(context: &Context, args: &ReplayArgs) -> Result<Exit, CliError> {
@@ -72,19 +83,20 @@ pub(super) fn run(context: &Context, args: &ReplayArgs) -> Result<Exit, CliError
     });
     let replay = replay.map_err(|error| CliError::resume(&journal.name, error))?;
     let equal = replay.difference.is_none();
-    context.print(&describe(&journal.name, replay))?;
+    context.print(&describe(&journal.name, replay, run.declared_calls()))?;
     if !equal {
         context.hint(hint::verify(&args.run));
     }
     Ok(if equal { Exit::Yes } else { Exit::No })
 }
 
-fn describe(run: &str, replay: Replay) -> ReplayReport {
+fn describe(run: &str, replay: Replay, called: BTreeMap<String, u64>) -> ReplayReport {
     ReplayReport {
         run: run.to_owned(),
         equal: replay.difference.is_none(),
         executed: replay.executed,
         read: replay.read,
+        called,
         difference: replay.difference.map(|difference| DifferenceReport {
             line: difference.line,
             members: difference.members,

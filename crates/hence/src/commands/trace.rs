@@ -29,18 +29,24 @@ commands! { TraceCommand {
     /// List the rules a trace breaks, and where
     Validate(args::TraceValidateArgs) => validate::run, "trace-validate": validate::ValidateReport;
     /// Show the contents of a trace
+    #[command(after_help = "Example: hence trace show vendor-choice")]
     Show(args::TraceFileArgs) => show::run, "trace-show": show::ShowReport;
     /// Print the content hash that reviews and successors are bound to
+    #[command(after_help = "Example: hence trace hash trace.json")]
     Hash(args::TraceFileArgs) => hash::run, "trace-hash": hash::HashReport;
     /// Show which artifacts an artifact was made from, and which were made from it
     Lineage(args::TraceLineageArgs) => lineage::run, "trace-lineage": lineage::LineageReport;
     /// Grade a trace: how far a reviewer can rely on it, and what would raise the grade
+    #[command(after_help = "Example: hence trace grade vendor-choice")]
     Grade(args::TraceFileArgs) => grade::run, "trace-grade": grade::GradeReport;
     /// Write a report of a trace in Markdown, for a pull request
+    #[command(after_help = "Example: hence trace report trace.json > report.md")]
     Report(args::TraceFileArgs) => report::run, "trace-report": report::MarkdownReport;
     /// Show which goals are met, by which evidence, and whether their criteria can be trusted
+    #[command(after_help = "Example: hence trace goals trace.json")]
     Goals(args::TraceGoalsArgs) => goals::run, "trace-goals": goals::GoalsReport;
     /// List the gaps of a trace, declared and undeclared, worst first; or declare gaps
+    #[command(after_help = "Example: hence trace residuals vendor-choice")]
     Residuals(args::TraceResidualsArgs) => residuals::run,
         "trace-residuals": residuals::ResidualsReport, "trace-edit": edit::EditReport;
     /// Follow each gap through a chain of successor traces
@@ -53,6 +59,7 @@ commands! { TraceCommand {
     /// Bind a trace to its content and to a commit
     Bind(args::TraceBindArgs) => bind::run, "trace-bind": bind::BindReport;
     /// Compare two traces by meaning
+    #[command(after_help = "Example: hence trace diff before.json after.json")]
     Diff(args::TraceDiffArgs) => diff::run, "trace-diff": diff::DiffReport;
     /// Begin the trace of an agent of your own, in a run
     Init(args::TraceInitArgs) => author::init, "trace-author": author::AuthoredReport;

@@ -2,13 +2,14 @@
 
 pub(crate) mod report;
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hence_engine::{Engine, Evidence, RunKind};
 use hence_journal::Head;
 use hence_journal::verify::{Break, Completeness, Level, LevelReport, Outcome, Reason, ReasonCode, Report};
-use hence_store::{RunId, RunSummary, StoreError, StoreHandle};
+use hence_store::{Condition, RunId, RunSummary, StoreError, StoreHandle};
 
 use crate::args::VerifyArgs;
 use crate::bundle::referenced_blobs;
@@ -70,10 +71,13 @@ fn verify_all(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
         for summary in reviews.list()? {
             all.runs += 1;
             all.records += summary.head().map_or(0, |head| head.records.get());
-            let findings: Vec<String> =
+            let mut findings: Vec<String> =
                 reviews.misplaced_in(&summary.run)?.iter().map(ToString::to_string).collect();
+            if let Condition::Torn { bytes, .. } = summary.condition {
+                findings.push(format!("its last line is torn: {bytes} bytes that are no record"));
+            }
             if !findings.is_empty() {
-                let verdict = "a file next to it is not what it should be".to_owned();
+                let verdict = "a file of it is not what it should be".to_owned();
                 let run = format!("{REVIEWS}/{}", summary.run);
                 all.broken.push(BrokenRun { run, verdict, findings, is_run: true });
             }
@@ -232,6 +236,7 @@ fn verify_one(journal: &Journal, extent: &Extent) -> Result<(Report, VerifyRepor
         (report, links)
     });
     let mut shown = describe(&journal.name, &report, links);
+    shown.called = opened.as_ref().map(|(_, run)| run.declared_calls()).unwrap_or_default();
     if journal.capabilities.is_some() {
         shown
             .not_shown
@@ -361,6 +366,7 @@ fn describe(target: &str, report: &Report, links: Vec<LinkRow>) -> VerifyReport 
         blobs: Vec::new(),
         beside: Vec::new(),
         snapshot: None,
+        called: BTreeMap::new(),
         not_shown: report.not_shown(),
     }
 }

@@ -49,7 +49,7 @@ pub(crate) struct WhyReport {
     retries: Option<String>,
     /// The steps and parts of steps that failed, where the run completed all the same.
     pub(crate) failures: Vec<String>,
-    /// The calls that a failed step made, and those of steps without a record.
+    /// The calls that a failed or interrupted step made, and those of steps without a record.
     pub(crate) calls: Vec<CalledRow>,
     /// The questions it waits for.
     pub(crate) waiting: Vec<WaitingRow>,
@@ -310,6 +310,8 @@ impl Looked<'_> {
             let next = self.command(&["resume"]);
             return self.stands("answered", "what it waited for is there".to_owned(), vec![next]);
         }
+        self.report.calls =
+            history.calls().filter_map(|(call, status)| CalledRow::of_log(call, status)).collect();
         self.stopped(last, due)
     }
 
@@ -336,8 +338,12 @@ impl Looked<'_> {
             _ => "before its first step".to_owned(),
         };
         let due = due.map(|step| format!("; step {step} is due")).unwrap_or_default();
+        let kept = match self.report.calls.len() {
+            0 => String::new(),
+            count => format!(", and resuming uses what {} replied", counted(count as u64, "call")),
+        };
         let next = self.command(&["resume"]);
-        self.stands("stopped", format!("nobody writes it, and it ends {behind}{due}"), vec![next])
+        self.stands("stopped", format!("nobody writes it, and it ends {behind}{due}{kept}"), vec![next])
     }
 
     /// Returns the calls of the failed step, as its record lists them, and those of steps without a record.

@@ -549,7 +549,13 @@ impl RunDriver<'_> {
                 let records = counted(run.head().records.get(), "record");
                 let reason = interrupt.as_ref().map_or("it was stopped", Interrupt::reason);
                 let message = format!("run {id} was stopped after {records}: {reason}");
+                let history = log.history();
+                let made =
+                    history.executed().map(|call| format!("was made: {} ({})", call.capability, call.key));
+                let open =
+                    history.undecided().map(|call| format!("was begun: {} ({})", call.capability, call.key));
                 Err(CliError::new(Code::Interrupted, message)
+                    .with_findings(made.chain(open).collect::<Vec<_>>())
                     .with_hint(hint::continue_with(self.context, id.as_str())))
             }
         }

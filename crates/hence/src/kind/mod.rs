@@ -16,6 +16,8 @@ mod solve;
 mod solve_report;
 mod variables;
 
+use std::collections::BTreeMap;
+
 use hence_canon::{Canonical, Value, parse};
 use hence_capabilities::Library;
 use hence_engine::{Blobs, Evidence, NoBlobs, Replay, ResumeError, RunKind};
@@ -54,6 +56,11 @@ pub(crate) trait OpenRun {
 
     /// Executes the run again and compares every byte.
     fn replay(&self, evidence: &Evidence<'_>) -> Result<Replay, ResumeError>;
+
+    /// Returns how often each declared capability was called, in this process, to compute the run again.
+    fn declared_calls(&self) -> BTreeMap<String, u64> {
+        BTreeMap::new()
+    }
 
     /// Returns what the recorded steps used, and the limits of the run.
     fn usage(&self, _: &Journal) -> UsageReport {

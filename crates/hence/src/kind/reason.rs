@@ -1,5 +1,6 @@
 //! Runs of problems: the built-in program on the command line.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_canon::{Canonical, Value};
@@ -161,6 +162,10 @@ fn usage_of(
 }
 
 impl OpenRun for ReasonRun {
+    fn declared_calls(&self) -> BTreeMap<String, u64> {
+        self.callees.as_ref().map(|callees| callees.library().declared_calls()).unwrap_or_default()
+    }
+
     fn usage(&self, journal: &Journal) -> UsageReport {
         let Ok(Some(problem)) = journal.parsed_problem() else { return UsageReport::default() };
         with_blobs(journal, |blobs| usage_of(&problem.value, self.callees.as_deref(), &journal.bytes, blobs))
@@ -216,7 +221,12 @@ impl OpenRun for ReasonRun {
         skills::Again {
             run: &journal.name,
             what: "these calls act, and the fork makes them again under other idempotency keys",
-            calls: point.after.iter().flat_map(|result| self.acting(journal, result)).collect(),
+            calls: point
+                .after
+                .iter()
+                .flat_map(|result| self.acting(journal, result))
+                .chain(skills::ActingCalls::without_result(journal)?)
+                .collect(),
             advice: hint::repeat_calls(&journal.name, true),
         }
         .confirm(context, args.yes)?;

@@ -1,6 +1,6 @@
 //! Runs of skills on the command line.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -254,6 +254,10 @@ fn publish_nested(context: &Context, store: &StoreHandle, run: &str, depth: u32)
 }
 
 impl OpenRun for StoredSkillRun {
+    fn declared_calls(&self) -> BTreeMap<String, u64> {
+        self.library.declared_calls()
+    }
+
     fn usage(&self, journal: &Journal) -> UsageReport {
         with_blobs(journal, |blobs| Drivable::usage(self, &journal.bytes, blobs))
     }

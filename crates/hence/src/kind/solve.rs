@@ -44,6 +44,8 @@ pub(crate) struct StoredSolveRun {
     tools: SolveTools,
     models: Option<ModelSet>,
     concurrency: usize,
+    /// Whether somebody else wrote the record, and with it the blocks, their limits and the paths of the contexts.
+    is_foreign: bool,
 }
 
 /// Starts a run.
@@ -115,6 +117,7 @@ impl StoredSolveRun {
             tools,
             models: None,
             concurrency: CONCURRENCY_DEFAULT,
+            is_foreign: false,
         })
     }
 
@@ -132,6 +135,8 @@ impl StoredSolveRun {
         if let Purpose::Resume(imported) = purpose {
             refuse_imported(imported, journal, &run.spec)?;
             run.models = Some(ModelSet::open(&run.spec)?);
+        } else {
+            run.is_foreign = !journal.was_made_here()?;
         }
         Ok(run)
     }
@@ -157,6 +162,10 @@ impl StoredSolveRun {
 
     /// Returns the reason why blocks cannot run here, if there is one.
     fn tools_for_replay(&self) -> Result<&dyn Tools, String> {
+        if self.is_foreign {
+            let why = "the run was not made in this store, so its blocks are not run and its contexts are not opened";
+            return Err(why.to_owned());
+        }
         let worker = self.tools.interpreters().program()?;
         if *worker.version != *self.spec.interpreter.version {
             return Err(format!(

@@ -6,7 +6,7 @@ use hence_capabilities::registry::{RegistryProblem, SourceProblem};
 use hence_cognition::skill::{Flow, Rule, Skill, SkillFinding, Step};
 use hence_projection::{ACTIONS_MEMBER, CUSTOM_ACTIONS_MEMBER, GAPS_MEMBER, TAGS_MEMBER};
 use hence_review::vocabulary::{
-    ActionType, ActionTypes, ActivityType, ResidualKind, ResidualSeverity, UnknownActionType,
+    ActionType, ActionTypes, ActivityType, GatewayType, ResidualKind, ResidualSeverity, UnknownActionType,
 };
 use hence_skills::{Effect, Host};
 
@@ -190,6 +190,11 @@ fn declared(
 
 fn check(value: &Value, types: &ActionTypes, place: JsonPointer, add: &mut impl FnMut(JsonPointer, String)) {
     match value.as_str().map(|word| types.read(word)) {
+        // Rules about approvals look for this type: whoever could declare it would approve without a person.
+        Some(Ok(ActionType::Gateway(GatewayType::UserApproval))) => add(
+            place,
+            "`UserApproval` is the answer of a person and cannot be declared; ask with `human.ask` and `approves`".to_owned(),
+        ),
         Some(Ok(_)) => {}
         Some(Err(unknown)) => add(place, advice(&unknown)),
         None => add(place, format!("expected an action type, found {}", value.kind())),

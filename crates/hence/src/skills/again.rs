@@ -46,7 +46,40 @@ impl ActingCalls {
         outcome.map(|outcome| Self::of_outcome(&outcome, host, journal)).unwrap_or_default()
     }
 
-    fn text(&self) -> String {
+    /// Returns the calls that act which no result on record covers: those in the call log, made or begun, and those of steps
+    /// that were executed and then blocked.
+    pub(crate) fn without_result(journal: &Journal) -> Result<Vec<Self>, CliError> {
+        let mut calls = Self::in_call_log(journal)?;
+        let unread = |error| CliError::at(Code::BadRecord, &journal.name, error);
+        for record in effective_records(whole_records(&journal.bytes)).map_err(unread)? {
+            let executed =
+                crate::kind::with_blobs(journal, |blobs| super::ExecutedCall::of(&record.result, blobs));
+            let step = record.result.step();
+            let one = |call: super::ExecutedCall| Self {
+                step: step.clone(),
+                capability: call.capability.into(),
+                times: 1,
+            };
+            calls.extend(executed.into_iter().map(one));
+        }
+        Ok(calls)
+    }
+
+    /// Returns the calls that act which the call log has, made or begun, and no record.
+    pub(crate) fn in_call_log(journal: &Journal) -> Result<Vec<Self>, CliError> {
+        let Some(store) = &journal.store else { return Ok(Vec::new()) };
+        let id = crate::target::find_run(store, &journal.name)?;
+        let history = super::history(store, &id)?.unwrap_or_default();
+        let mut counts: BTreeMap<(Arc<str>, Arc<str>), u64> = BTreeMap::new();
+        for call in history.begun_calls() {
+            *counts.entry((call.step.clone(), call.capability.clone())).or_default() += 1;
+        }
+        let one = |((step, capability), times)| Self { step, capability, times };
+        Ok(counts.into_iter().map(one).collect())
+    }
+
+    /// Returns the calls in a line.
+    pub(crate) fn text(&self) -> String {
         let times = if self.times == 1 { "once".to_owned() } else { format!("{} times", self.times) };
         format!("step {} called {} {times}", self.step, self.capability)
     }

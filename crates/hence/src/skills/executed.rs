@@ -14,7 +14,7 @@ use crate::escape::escape;
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ExecutedCall {
     /// The capability.
-    capability: String,
+    pub(super) capability: String,
     /// The input of the call.
     input: Data,
     /// The key by which the capability recognises a repeated call; the record of a bound step has none.

@@ -40,12 +40,17 @@ pub(crate) fn fork(context: &Context, journal: &Journal, args: &ForkArgs) -> Res
         Some(file) => other_skill(file, run)?,
     };
     let outcomes = before.program().outcomes();
+    let is_in_fork = |call: &ActingCalls| run.prepared.skill().step(&call.step).is_some();
+    let without_record = ActingCalls::without_result(journal)?.into_iter().filter(is_in_fork);
     let shared = shared_before(&origin.prepared, outcomes, &run.prepared, &from)
         .map_err(|error| refused(&journal.name, error))?;
     let again = Again {
         run: &journal.name,
         what: "these calls act, and the fork makes them again under other idempotency keys",
-        calls: repeated(outcomes.get(shared..).unwrap_or_default(), &run, journal),
+        calls: repeated(outcomes.get(shared..).unwrap_or_default(), &run, journal)
+            .into_iter()
+            .chain(without_record)
+            .collect(),
         advice: hint::repeat_calls(&journal.name, first_failed(outcomes).is_some()),
     };
     let other = other_policies(args, &run)?;

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -43,15 +43,27 @@ fn refused(path: &str, reason: impl std::fmt::Display) -> CliError {
     CliError::new(Code::Context, format!("context {path}: {reason}"))
 }
 
-/// Reads a file once: its digest, and for a text the places of its characters.
-fn index(path: &Path) -> Result<(TextIndex, File), String> {
-    let mut file = File::open(path).map_err(|error| match error.kind() {
+/// Opens a file. A pipe or a device, which may never end, is refused without waiting for it.
+fn open_file(path: &Path) -> Result<File, String> {
+    let described = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => "it does not exist".to_owned(),
         _ => error.to_string(),
-    })?;
-    if !file.metadata().map_err(|error| error.to_string())?.is_file() {
+    };
+    if !path.metadata().map_err(described)?.is_file() {
         return Err("it is not a file".to_owned());
     }
+    // Something else may have taken its place since.
+    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = File::options().read(true).custom_flags(flags).open(path).map_err(described)?;
+    match file.metadata().map_err(described)?.is_file() {
+        true => Ok(file),
+        false => Err("it is not a file".to_owned()),
+    }
+}
+
+/// Reads a file once: its digest, and for a text the places of its characters.
+fn index(path: &Path) -> Result<(TextIndex, File), String> {
+    let mut file = open_file(path)?;
     let (mut indexer, mut buffer) = (TextIndexer::default(), vec![0; CHUNK_BYTES]);
     loop {
         let count = file.read(&mut buffer).map_err(|error| error.to_string())?;
@@ -192,7 +204,11 @@ fn open_value(pin: &ContextPin) -> Result<Value, ContextFault> {
             pin.path
         )));
     }
-    let bytes = std::fs::read(Path::new(&*pin.path)).map_err(|error| wrong(error.to_string()))?;
+    let file = open_file(Path::new(&*pin.path)).map_err(wrong)?;
+    let mut bytes = Vec::new();
+    file.take(pin.bytes.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(|error| wrong(error.to_string()))?;
     if Digest::of(&bytes) != pin.sha256 {
         return Err(wrong("it has changed".to_owned()));
     }

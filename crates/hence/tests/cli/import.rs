@@ -43,7 +43,8 @@ fn torn_and_foreign_lines_are_reported_by_number_and_the_rest_is_imported() {
     let torn = CLAUDE.get(..CLAUDE.len() - 30).unwrap();
     world.write("torn.jsonl", format!("not json\n[1]\n{torn}"));
     assert_snapshot!("torn", world.cli(&["import", "claude-code", "torn.jsonl", "--out", "torn.json"]));
-    let report = world.ask(&["import", "claude-code", "torn.jsonl", "--out", "torn.json", "--json"]);
+    let report =
+        world.ask(&["import", "claude-code", "torn.jsonl", "--out", "torn.json", "--force", "--json"]);
     assert_eq!(report.code, 5);
     assert_eq!(report.json()["lines_skipped"], 3);
     let trace: Value = serde_json::from_slice(&world.read("torn.json")).unwrap();
@@ -138,7 +139,7 @@ fn session(steps: &[(&str, Value, &str, bool)]) -> String {
 /// Imports a log and returns the status of each policy of a pack, by its id.
 fn judged(world: &World, log: &str, policy: &str) -> std::collections::BTreeMap<String, String> {
     world.write("judged.jsonl", log);
-    assert_eq!(world.ask(&["import", "auto", "judged.jsonl", "--out", "judged.json"]).code, 0);
+    assert_eq!(world.ask(&["import", "auto", "judged.jsonl", "--out", "judged.json", "--force"]).code, 0);
     let report = world.ask(&["policy", "check", "judged.json", "--policy", policy, "--json"]).json();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let verdicts = report["traces"][0]["verdicts"].as_array().cloned().unwrap_or_default();

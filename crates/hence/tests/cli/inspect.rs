@@ -230,6 +230,7 @@ fn a_replay_reports_whether_every_byte_is_equal() {
       "equal": true,
       "executed": 10,
       "read": 0,
+      "called": {},
       "difference": null
     }
     [exit 0]

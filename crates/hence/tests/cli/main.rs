@@ -72,6 +72,7 @@ mod review;
 mod run;
 mod same_bytes;
 mod schema;
+mod second_look;
 mod secrets;
 #[cfg(unix)]
 mod serve;

@@ -23,7 +23,7 @@ fn every_view_says_partial(world: &World, run: &str, step_status: &str) -> Vec<V
     assert_eq!(row["status"], "partial");
     assert_eq!(ask(&["why", run])["standing"], "partial");
     assert_eq!(ask(&["stats", run])["by_status"][step_status], 1);
-    world.out(&format!("trace export {run} --out run.trace.json"));
+    world.out(&format!("trace export {run} --out run.trace.json --force"));
     let trace: Value = serde_json::from_slice(&world.read("run.trace.json")).unwrap();
     assert!(
         trace["outcome"]["summary"].as_str().unwrap().starts_with("The run completed in part"),

@@ -65,7 +65,7 @@ fn cats_do_not_verify_a_bridge() {
         );
         assert_eq!(world.ask(&["verify", "bridge"]).code, 0);
         // The trace declares what was not established.
-        assert_eq!(world.ask(&["trace", "export", "bridge", "--out", "t.json"]).code, 0);
+        assert_eq!(world.ask(&["trace", "export", "bridge", "--out", "t.json", "--force"]).code, 0);
         assert!(String::from_utf8(world.read("t.json")).unwrap().contains("undecided-goal_1"));
     }
     // A constant is refused as a check.
@@ -232,7 +232,7 @@ fn every_example_gives_an_answer_that_cites_and_satisfies_the_schema() {
         let run = report["run"].as_str().unwrap();
         assert_eq!(world.ask(&["verify", run]).code, 0, "{file}");
         assert_eq!(world.ask(&["replay", run]).code, 0, "{file}");
-        assert_eq!(world.ask(&["trace", "export", run, "--out", "trace.json"]).code, 0, "{file}");
+        assert_eq!(world.ask(&["trace", "export", run, "--out", "trace.json", "--force"]).code, 0, "{file}");
         assert_eq!(world.ask(&["trace", "validate", "trace.json"]).code, 0, "{file}");
         // The schema is checked by the product's own validator.
         world.write("skill.json", json!({

@@ -67,6 +67,7 @@ fn json_contains_the_same_report() {
           "run": "refund-42",
           "skill": null,
           "status": "completed",
+          "reason": null,
           "records": 14,
           "head": "<digest>:14",
           "created_at": "2026-02-02T00:00:00Z",

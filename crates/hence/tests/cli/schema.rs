@@ -130,7 +130,7 @@ fn every_command_matches_its_schema() {
         ("trace-meta", &["trace", "meta", "list", "t.json"]),
         ("trace-reproduce", &["trace", "reproduce", "t.json"]),
         ("trace-bind", &["trace", "bind", "t.json", "--check"]),
-        ("trace-diff", &["trace", "diff", "t.json", "problem.json"]),
+        ("trace-diff", &["trace", "diff", "t.json", "t.json"]),
         ("review-open", &["review", "open", "t.json", "--author", "ada"]),
         ("review-entry", &["review", "comment", "one", "x", "--author", "ada"]),
         ("review-status", &["review", "status", "one"]),

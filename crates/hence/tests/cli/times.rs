@@ -221,7 +221,7 @@ fn a_lost_or_alien_time_log_changes_nothing_but_the_times() {
             let words: Vec<&str> = view.split(' ').collect();
             assert_eq!(world.ask(&words).code, 0, "{view}");
         }
-        world.out("trace export r --out t.json");
+        world.out("trace export r --out t.json --force");
         assert_eq!(world.head("r"), head);
     };
     check(&whole, 4);

@@ -78,7 +78,7 @@ fn a_file_that_is_neither_trace_nor_journal_is_refused_after_its_first_line() {
     );
     assert_eq!(
         refusal("other.json"),
-        "error[E0101]: other.json: expected a trace with actions, or the journal of a run"
+        "error[E0602]: other.json: expected a trace, found neither `trace_id` nor `actions`"
     );
     assert_eq!(
         refusal("hole.json"),

@@ -165,7 +165,10 @@ fn a_trace_is_bound_to_a_commit_and_every_state_is_reported() {
     assert_snapshot!("bind_taken", world.refused(&["trace", "bind", "other.json", "--repo", "repo"]));
     let add = ["trace", "residuals", "add", "bound.json", "x", "--kind", "limitation", "--severity", "low"];
     assert_eq!(world.ask(&[&add[..], &["--out", "next.json"]].concat()).code, 0);
-    assert_eq!(world.ask(&["trace", "bind", "next.json", "--repo", "repo", "--out", "next.json"]).code, 0);
+    assert_eq!(
+        world.ask(&["trace", "bind", "next.json", "--repo", "repo", "--out", "next.json", "--force"]).code,
+        0
+    );
     assert!(git(&world, &["notes", "--ref", "ponens", "show", "HEAD"]).starts_with("Trace-Id: t.2\n"));
     git(&world, &["commit", "--quiet", "--allow-empty", "-m", "second"]);
     assert_eq!(check("next.json"), (1, "stale".to_owned(), false));

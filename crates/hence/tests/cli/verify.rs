@@ -90,6 +90,7 @@ fn a_whole_run_holds_at_every_level_that_needs_no_anchor() {
       "blobs": [],
       "beside": [],
       "snapshot": null,
+      "called": {},
       "not_shown": [
         "that nothing was cut from the end: a shorter chain is a valid chain; only a head kept elsewhere shows it",
         "that the whole journal was not recomputed: whoever can write it can hash it anew; only a head kept elsewhere or a signature shows it",

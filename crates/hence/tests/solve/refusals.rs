@@ -141,4 +141,36 @@ fn an_imported_run_asks_no_model_without_the_users_word() {
     let resumed = there.ask(&["resume", "r"]);
     assert!(resumed.code != 0 && resumed.stderr.contains("E0323"), "{} {}", resumed.code, resumed.stderr);
     assert_eq!(down.count(), asked);
+    // Whoever wrote the record chose the blocks and the paths, so neither is touched.
+    std::fs::remove_file(there.path("c.txt")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(there.path("c.txt")).status();
+    assert!(made.is_ok_and(|status| status.success()));
+    let verified = there.ask(&["verify", "r", "--json"]);
+    let report = String::from_utf8_lossy(&verified.stdout).into_owned();
+    assert!(verified.code == 0 && report.contains("its blocks are not run"), "{report}{}", verified.stderr);
+    let replayed = there.ask(&["replay", "r"]);
+    assert!(replayed.code != 0 && replayed.stderr.contains("its blocks are not run"), "{}", replayed.stderr);
+}
+
+#[test]
+fn a_context_that_became_a_pipe_is_refused_without_waiting() {
+    let Some(world) = world() else { return };
+    let server = ModelServer::answering(|_| Said::Text("```repl\nFinal = 1\n```".to_owned()));
+    world.write("c.json", "[1]").write("c.txt", "text");
+    let model = model(&server);
+    assert_eq!(world.ask(&arguments("q", &["c.txt", "c.json"], &model)).code, 0);
+    for name in ["c.txt", "c.json"] {
+        let kept = std::fs::read(world.path(name)).unwrap();
+        std::fs::remove_file(world.path(name)).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(world.path(name)).status();
+        assert!(made.is_ok_and(|status| status.success()));
+        let verified = world.ask(&["verify", "r", "--json"]);
+        assert!(
+            String::from_utf8_lossy(&verified.stdout).contains("it is not a file"),
+            "{name}: {}",
+            verified.stderr
+        );
+        std::fs::remove_file(world.path(name)).unwrap();
+        world.write(name, kept);
+    }
 }

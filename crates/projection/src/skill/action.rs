@@ -25,7 +25,7 @@ use super::kind::{self, conclusion_unit, plan_unit};
 use super::{SKILL, SkillView, approval, decision, facts, gap};
 use crate::artifacts::{NewArtifact, NewArtifacts, Succession, problem_artifact};
 use crate::delta::{Achieved, Facts, TraceDelta};
-use crate::run_info::{action_common, action_step, call_again, repeatability};
+use crate::run_info::{acted, action_common, action_step, call_again, repeatability};
 use crate::text;
 use crate::view::Context;
 
@@ -401,6 +401,7 @@ impl Call<'_> {
             None if host.effect(id) == Effect::Asks => {
                 "it cannot be checked from here: ask the person who answered".to_owned()
             }
+            None if host.effect(id) == Effect::Acts => acted(run, index, id),
             None => call_again(run, index, id, host.provider_call(id).as_deref()),
         };
         recorded.map(text).collect()

@@ -27,7 +27,10 @@ impl SkillView<'_> {
             return Vec::new();
         }
         let calls = calls_made(step, &self.progress.state().memory, outcome);
-        if calls.len() < 2 {
+        // A step may fail after its only call has replied: by a mapping, a gate or a refused item. The deed is done all the same.
+        let replied = |call: &CallMade| matches!(call.output, Some(Ok(_)));
+        let is_done_in_vain = outcome.status == StepStatus::Failed && calls.iter().any(replied);
+        if calls.len() < 2 && !is_done_in_vain {
             return Vec::new();
         }
         let last = calls.len() - 1;

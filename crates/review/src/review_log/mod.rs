@@ -23,7 +23,7 @@ pub use record::{
     FORMAT, InvalidLine, ReviewEntry, ReviewHead, ReviewHeader, SealedReview, Stamp, TimeSource, seal_entry,
     seal_header,
 };
-pub use review::{Broken, ReadReview, Review, read_review};
+pub use review::{Broken, ReadReview, Review, read_review, read_stored_review};
 pub use rules::{Decision, DecisionKind, Disposition, Judgement, Obstacle, Refusal, Stage};
 pub use thread::Item;
 

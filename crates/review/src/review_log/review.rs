@@ -1,6 +1,7 @@
 //! A review as the fold of its log.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hence_canon::Value;
 
@@ -295,6 +296,14 @@ pub struct ReadReview {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Broken {
+    /// The review is stored under another name than its own.
+    #[error("record 0: it is the review {found}, stored as {expected}")]
+    OtherName {
+        /// The name under which it is stored.
+        expected: Arc<str>,
+        /// The name in its header.
+        found: Arc<str>,
+    },
     /// The line is not a record, or not at its place.
     #[error("record {line}: {reason}")]
     Line {
@@ -340,6 +349,16 @@ pub fn read_review(journal: &[u8], trace: &Value) -> ReadReview {
             read.broken = Some(broken);
             break;
         }
+    }
+    read
+}
+
+/// Reads the log of a review that is stored under a name, which must be its own.
+pub fn read_stored_review(name: &str, journal: &[u8], trace: &Value) -> ReadReview {
+    let mut read = read_review(journal, trace);
+    let own = read.review.as_ref().map(|review| review.header.review_id.clone());
+    if let Some(found) = own.filter(|own| **own != *name) {
+        read.broken = Some(Broken::OtherName { expected: name.into(), found });
     }
     read
 }

@@ -222,6 +222,11 @@ impl CallHistory {
         self.calls.values().filter(is_executed).map(|call| &call.name)
     }
 
+    /// Iterates over the calls that act and were begun, whatever became of them.
+    pub fn begun_calls(&self) -> impl Iterator<Item = &CallName> {
+        self.calls.values().filter(|call| call.begun > 0).map(|call| &call.name)
+    }
+
     /// Returns the time that the processes of the run have spent, as far as it was measured.
     pub fn spent(&self) -> &Spent {
         &self.spent

@@ -91,6 +91,7 @@ pub(crate) struct ResidualsDeriveArgs {
 #[derive(Subcommand)]
 pub(crate) enum TraceMetaCommand {
     /// List the units of intent of a trace, and the actions that belong to none
+    #[command(after_help = "Example: hence trace meta list trace.json")]
     List(super::TraceFileArgs),
     /// Group actions into a unit, or change the unit of that id
     Set(MetaSetArgs),

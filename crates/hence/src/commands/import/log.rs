@@ -97,7 +97,7 @@ pub(super) fn run(
     };
     let list_is_empty =
         |trace: &Value, key: &str| trace.get(key).and_then(Value::as_array).is_none_or(<[Value]>::is_empty);
-    let is_nothing = |trace: &Value| list_is_empty(trace, "actions") && list_is_empty(trace, "events");
+    let is_nothing = |trace: &Value| list_is_empty(trace, "actions") && list_is_empty(trace, "artifacts");
     if !imported.traces.is_empty() && imported.traces.iter().all(is_nothing) {
         report_skipped(context, &imported);
         let message = format!(

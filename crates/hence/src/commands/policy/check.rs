@@ -1,5 +1,6 @@
 //! `hence policy check`: the verdicts of policies on traces.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use hence_canon::{Object, Value};
@@ -16,6 +17,8 @@ use crate::guard;
 use crate::input;
 use crate::new_file::{self, Mode};
 use crate::prelude::*;
+use crate::skills::ActingCalls;
+use crate::target::Journal;
 
 /// A checked trace.
 struct Checked {
@@ -202,7 +205,17 @@ pub(super) fn run(context: &Context, args: &PolicyCheckArgs) -> Result<Exit, Cli
     if report.summary.is_vacuous() {
         context.say("note: nothing was proven; nothing in the traces is what the policies speak of");
     }
-    Ok(if report.passes { Exit::Yes } else { Exit::No })
+    let mut exit = if report.passes { Exit::Yes } else { Exit::No };
+    for name in args.traces.iter().filter(|name| !Path::new(name.as_str()).exists()) {
+        // The trace is made of the records. A rule about what no record has yet was not judged.
+        let unjudged =
+            Journal::of_target(context, name).ok().map(|journal| ActingCalls::in_call_log(&journal));
+        for call in unjudged.transpose()?.unwrap_or_default() {
+            context.say(format_args!("not judged: {}, and no record has it yet", call.text()));
+            exit = exit.max(if report.passes { Exit::Partial } else { exit });
+        }
+    }
+    Ok(exit)
 }
 
 /// The number of verdicts of each kind. Vacuous ones are not compliance, so they are counted apart.

@@ -9,7 +9,7 @@ use hence_journal::Head;
 use hence_review::model::ReviewEvent;
 use hence_review::review_log::{
     Broken, Judgement, ReadReview, Refusal, Review, ReviewEntry, ReviewHead, SealedReview, Stamp,
-    read_review, seal_entry,
+    read_stored_review, seal_entry,
 };
 use hence_store::{AttachmentName, Durability, RunId, StoreError, StoreHandle};
 
@@ -61,7 +61,7 @@ pub(in crate::commands) fn broken_reviews(store: &StoreHandle) -> Result<Vec<(Ru
         let trace = trace.and_then(|bytes| parse(&bytes).map_err(|error| format!("{TRACE}: {error}")));
         match trace {
             Ok(trace) => {
-                let read = read_review(whole_records(&journal), &trace);
+                let read = read_stored_review(id.as_str(), whole_records(&journal), &trace);
                 found.extend(read.broken.map(|broken| (id.clone(), broken.to_string())));
             }
             Err(reason) => found.push((id.clone(), reason)),
@@ -92,7 +92,7 @@ impl ReviewStore {
     pub(crate) fn read(&self, name: &str) -> Result<StoredReview, CliError> {
         let id = self.find(name)?;
         let trace = self.trace(&id)?;
-        let read = read_review(&self.store.journal_bytes(&id)?, &trace);
+        let read = read_stored_review(id.as_str(), &self.store.journal_bytes(&id)?, &trace);
         Ok(StoredReview { id, read })
     }
 
@@ -141,7 +141,7 @@ impl ReviewStore {
             context.say(format!("review {id}: {cut}"));
         }
         let trace = self.trace(&id)?;
-        let read = read_review(&self.store.journal_bytes(&id)?, &trace);
+        let read = read_stored_review(id.as_str(), &self.store.journal_bytes(&id)?, &trace);
         let (None, Some(mut review), Some(before)) = (&read.broken, read.review, read.head) else {
             return Err(broken_error(&id, read.broken.as_ref()));
         };

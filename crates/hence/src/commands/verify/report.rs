@@ -1,7 +1,8 @@
 //! The report of a verification, for people and programs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::commands::replay::called_text;
 use crate::prelude::*;
 use crate::skills::LinkRow;
 
@@ -30,6 +31,9 @@ pub(crate) struct VerifyReport {
     pub(crate) beside: Vec<String>,
     /// The difference between the snapshot from which commands read the run and its journal, from level spec on.
     pub(crate) snapshot: Option<String>,
+    /// The declared capabilities that were called to compute steps again, each with the number of calls; none without
+    /// `--execute`.
+    pub(crate) called: BTreeMap<String, u64>,
     /// The properties that the performed checks cannot show.
     pub(crate) not_shown: Vec<&'static str>,
 }
@@ -155,6 +159,9 @@ impl Text for VerifyReport {
             text.push_str(&format!("{snapshot}\n"));
         }
         text.push_str(&self.linked());
+        if let Some(called) = called_text(&self.called) {
+            text.push_str(&format!("{called}\n"));
+        }
         if let Some(head) = &self.head {
             text.push_str(&format!("head {head}\n"));
         }
