@@ -4,12 +4,13 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hence_canon::time::Instant;
 use hence_canon::{Digest, Value};
 use hence_journal::{RecordCount, RecordIndex};
 use hence_store::implementation::check_lines;
 use hence_store::{
-    AttachmentName, DatabaseError, Doctor, Durability, Lease, Listing, NewRun, Opened, RunId, RunSummary,
-    RunWriter, Stamps, Store, StoreError, ViewBinding,
+    AttachmentName, DatabaseError, Doctor, Durability, Lease, Listing, NewRun, NewestPage, NewestRequest,
+    Opened, RunId, RunSummary, RunWriter, Stamps, Store, StoreError, ViewBinding,
 };
 
 use crate::engine::{Engine, EngineHandle};
@@ -20,7 +21,7 @@ use crate::rows::column;
 use crate::runs::{self, Creation, Granted, MAIN_SECTION, MadeBy, RunKey, SectionKey};
 use crate::target::Target;
 use crate::writer::PostgresWriter;
-use crate::{attachments, blobs, catalog};
+use crate::{attachments, blobs, catalog, newest};
 
 /// The time that a lease lasts when nobody renews it.
 pub const LEASE_MS_DEFAULT: u64 = 10_000;
@@ -425,6 +426,27 @@ impl Store for PostgresStore {
         self.engine.call(move |engine| async move {
             let names: Vec<&str> = owned.iter().map(String::as_str).collect();
             catalog::list_cached(&engine, section, &names).await
+        })
+    }
+
+    fn list_newest(&self, names: &[&str], request: &NewestRequest) -> Result<Option<NewestPage>, StoreError> {
+        let owned: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let (section, request) = (self.section, request.clone());
+        let page = self.engine.call(move |engine| async move {
+            let names: Vec<&str> = owned.iter().map(String::as_str).collect();
+            newest::page(&engine, section, &names, &request).await
+        })?;
+        Ok(Some(page))
+    }
+
+    fn count_up_to(&self, most: u64) -> Result<u64, StoreError> {
+        let section = self.section;
+        self.engine.call(move |engine| async move { newest::count_up_to(&engine, section, most).await })
+    }
+
+    fn set_created(&self, run: &RunId, created: Instant) -> Result<(), StoreError> {
+        self.with_run(run, move |engine, found| async move {
+            newest::set_created(&engine, found.key, created).await
         })
     }
 
