@@ -9,10 +9,11 @@ use hence_canon::{Digest, Value};
 use hence_journal::{RecordCount, RecordIndex};
 use hence_store::implementation::check_lines;
 use hence_store::{
-    AttachmentName, DatabaseError, Doctor, Durability, Lease, Listing, NewRun, NewestPage, NewestRequest,
-    Opened, RunId, RunSummary, RunWriter, Stamps, Store, StoreError, ViewBinding,
+    AttachmentName, DatabaseError, DatabaseErrorKind, Doctor, Durability, Lease, Listing, NewRun, NewestPage,
+    NewestRequest, Opened, RunId, RunSummary, RunWriter, Stamps, Store, StoreError, ViewBinding,
 };
 
+use crate::bucket::{BUCKET_BYTES_MIN_DEFAULT, BucketAccess, BucketAddress, refusal};
 use crate::engine::{Engine, EngineHandle};
 use crate::lease::{self, HeldLease};
 use crate::migrate::{self, Migration};
@@ -38,6 +39,12 @@ pub struct Settings {
     pub lease: Duration,
     /// The time for which an operation waits for a server that cannot be reached any more.
     pub reconnect: Duration,
+    /// The bucket for large values, such as `s3://team-values`, if the address names none; `None` stores them in the database.
+    pub bucket: Option<String>,
+    /// The size from which on a value is stored in the bucket.
+    pub bucket_bytes_min: u64,
+    /// The access to buckets.
+    pub bucket_access: BucketAccess,
 }
 
 impl Default for Settings {
@@ -46,6 +53,9 @@ impl Default for Settings {
             holder: format!("process {}", std::process::id()),
             lease: Duration::from_millis(LEASE_MS_DEFAULT),
             reconnect: Duration::from_millis(RECONNECT_MS_DEFAULT),
+            bucket: None,
+            bucket_bytes_min: BUCKET_BYTES_MIN_DEFAULT,
+            bucket_access: BucketAccess::default(),
         }
     }
 }
@@ -112,8 +122,13 @@ impl PostgresStore {
         crate::target::without_password(address)
     }
 
-    fn unchecked(address: &str, settings: Settings) -> Result<Self, DatabaseError> {
+    fn unchecked(address: &str, mut settings: Settings) -> Result<Self, DatabaseError> {
         let target = Target::parse(address)?;
+        settings.bucket = target.bucket.clone().or(settings.bucket);
+        if let Some(place) = &settings.bucket {
+            BucketAddress::parse(place)
+                .map_err(|reason| refusal(&target.location, DatabaseErrorKind::InvalidAddress, reason))?;
+        }
         let location: Arc<str> = target.location.as_str().into();
         let engine = EngineHandle::start(target, settings)?;
         Ok(Self { engine, location, section: MAIN_SECTION, section_name: "".into(), writes_caches: true })
