@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
+use crate::error::CliError;
 use crate::escape::escape;
 use crate::report::counted;
 use crate::target::Journal;
@@ -207,6 +208,24 @@ pub(crate) fn created_at(store: &StoreHandle, summary: &RunSummary) -> Option<St
         }
         _ => None,
     }
+}
+
+/// Tells a store when a run that came from elsewhere was created, so that lists have it in the same place as where it came from:
+/// at its measured time, or else at the one that its problem states.
+pub(crate) fn state_creation(store: &StoreHandle, run: &RunId) -> Result<(), CliError> {
+    let summary = store.summary(run)?;
+    let stated = || {
+        let (header, _) = Chained::decode_header(summary.header.as_deref()?.as_bytes()).ok()?;
+        match header.record {
+            Record::Header(header) => Some(header.created_at.to_string()),
+            _ => None,
+        }
+    };
+    let created = created_at(store, &summary).or_else(stated);
+    if let Some(created) = created.and_then(|created| created.parse::<Instant>().ok()) {
+        store.set_created(run, created)?;
+    }
+    Ok(())
 }
 
 /// Returns the hash of each record; nothing for a line that is none.

@@ -7,7 +7,7 @@ use hence_canon::{Object, Value};
 use hence_engine::{Engine, RunKind};
 use hence_journal::{Chained, Control, LoopAction, Record};
 use hence_state::{Profile, StepStatus};
-use hence_store::{Condition, Damage, Lease, RunSummary, RunView, StoreHandle, VIEW_RECORDS_MIN};
+use hence_store::{Condition, Damage, DatedView, Lease, RunSummary, RunView, StoreHandle, VIEW_RECORDS_MIN};
 
 use crate::bundle::referenced_blobs;
 use crate::chain::first_break;
@@ -112,9 +112,9 @@ impl RunView for RunRowView {
     }
 }
 
-impl RunRowView {
+impl DatedView for RunRowView {
     /// Returns when the run was created: measured, or else as its problem states.
-    pub(crate) fn created(&self) -> Option<&str> {
+    fn created(&self) -> Option<&str> {
         self.measured_at.as_deref().or(self.created_at.as_deref())
     }
 }

@@ -7,13 +7,19 @@ use std::str::FromStr;
 
 use hence_fleet::{FolderQueue, JobQueue};
 use hence_store::{FileStore, StoreError, StoreHandle};
-use hence_store_postgres::PostgresStore;
+use hence_store_postgres::{BucketAccess, PostgresStore, Settings};
 
 /// The folder that a store is in unless somebody names another.
 pub(crate) const DEFAULT_STORE: &str = ".hence";
 
 /// The variable that names the store where `--store` does not.
 pub(crate) const STORE_VARIABLE: &str = "HENCE_STORE";
+
+/// The variable that names the bucket for large values, where the address of the database does not.
+const BUCKET_VARIABLE: &str = "HENCE_STORE_BUCKET";
+
+/// The variables that give access to buckets begin with this.
+const BUCKET_ACCESS_START: &str = "AWS_";
 
 /// The folder of the queue inside the folder of a store.
 const QUEUE_FOLDER: &str = "queue";
@@ -57,7 +63,7 @@ impl StorePlace {
     pub(crate) fn open(&self) -> Result<StoreHandle, StoreError> {
         match self {
             Self::Folder(folder) => FileStore::open(folder).map(StoreHandle::new),
-            Self::Database(address) => PostgresStore::connect(address).map(StoreHandle::new),
+            Self::Database(address) => connect(address).map(StoreHandle::new),
         }
     }
 
@@ -73,7 +79,7 @@ impl StorePlace {
     pub(crate) fn queue(&self) -> Result<Box<dyn JobQueue>, StoreError> {
         match self {
             Self::Folder(folder) => Ok(Box::new(FolderQueue::at(folder.join(QUEUE_FOLDER)))),
-            Self::Database(address) => Ok(Box::new(PostgresStore::connect(address)?.queue())),
+            Self::Database(address) => Ok(Box::new(connect(address)?.queue())),
         }
     }
 
@@ -96,6 +102,18 @@ impl StorePlace {
             Self::Database(_) => false,
         }
     }
+}
+
+/// Connects to a database. The environment may name a bucket for large values, and gives the access to buckets.
+fn connect(address: &str) -> Result<PostgresStore, StoreError> {
+    let bucket = std::env::var(BUCKET_VARIABLE).ok().filter(|named| !named.is_empty());
+    let is_access = |name: &str| name.starts_with(BUCKET_ACCESS_START);
+    let access = std::env::vars_os().filter_map(|(name, value)| {
+        let (name, value) = (name.into_string().ok()?, value.into_string().ok()?);
+        is_access(&name).then_some((name, value))
+    });
+    let bucket_access = BucketAccess(access.collect());
+    PostgresStore::connect_with(address, Settings { bucket, bucket_access, ..Settings::default() })
 }
 
 #[cfg(test)]

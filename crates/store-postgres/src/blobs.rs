@@ -1,10 +1,18 @@
-//! Large values by their SHA-256, in rows of bounded size.
+//! Large values by their SHA-256, in rows of bounded size or in a bucket.
+//!
+//! | the process dies | stored |
+//! |---|---|
+//! | before the row is committed | no value; perhaps an object that no row names, which `doctor` reports |
+//! | later | the value: its object was stored before its row |
+
+use std::collections::BTreeSet;
 
 use hence_canon::Digest;
 use hence_store::implementation::{check_blob_content, check_blob_size};
 use hence_store::{BLOB_BYTES_MAX, Durability, StoreError};
 
 use crate::attachments::cut;
+use crate::bucket;
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::rows::{column, to_i64, to_u64, to_u64_length};
@@ -13,6 +21,9 @@ use crate::session::Session;
 
 /// The bytes that are read by one statement.
 const PORTION_BYTES: u64 = 4 * 1024 * 1024;
+
+/// The objects of a bucket that one statement looks up.
+const OBJECTS_PER_STATEMENT: usize = 1_000;
 
 const PUT: &str = "with stored as (
         insert into {schema}.blob (section, digest, bytes) values ($1, $2, $3) on conflict do nothing returning digest
@@ -28,7 +39,11 @@ const ADD_PARTS: &str = "insert into {schema}.blob_part (section, digest, at, co
 
 const REMOVE: &str = "select {schema}.remove_blob($1, $2)";
 
-const FIND: &str = "select bytes from {schema}.blob where section = $1 and digest = $2";
+/// Stores the row of a value whose bytes are in a bucket.
+const PUT_PLACED: &str = "insert into {schema}.blob (section, digest, bytes, place) values ($1, $2, $3, $4) \
+     on conflict do nothing returning digest, case when $5 then set_config('synchronous_commit', 'off', true) end";
+
+const FIND: &str = "select bytes, place from {schema}.blob where section = $1 and digest = $2";
 
 const READ: &str = "select at, content from {schema}.blob_part \
      where section = $1 and digest = $2 and at >= $3 and at < $4 order by at";
@@ -44,12 +59,7 @@ pub(crate) async fn put(
 ) -> Result<Digest, StoreError> {
     check_blob_size(to_u64_length(bytes.len()), BLOB_BYTES_MAX)?;
     let digest = Digest::of(bytes);
-    let stored = engine
-        .attempt_write(async |session| {
-            put_once(session, section, digest, bytes, durability, Copy::IsNew).await
-        })
-        .await?;
-    if stored {
+    if store_copy(engine, section, digest, bytes, durability, Copy::IsNew).await? {
         return Ok(digest);
     }
     match get(engine, section, &digest).await {
@@ -59,15 +69,60 @@ pub(crate) async fn put(
         }
         Ok(_) => {}
         Err(StoreError::BlobCorrupt { .. } | StoreError::NoSuchBlob { .. }) => {
-            engine
-                .attempt_write(async |session| {
-                    put_once(session, section, digest, bytes, durability, Copy::IsDamaged).await
-                })
-                .await?;
+            store_copy(engine, section, digest, bytes, durability, Copy::IsDamaged).await?;
         }
         Err(error) => return Err(error),
     }
     Ok(digest)
+}
+
+/// Stores a copy where values of its size are stored; `false` if there is one already.
+async fn store_copy(
+    engine: &Engine,
+    section: SectionKey,
+    digest: Digest,
+    bytes: &[u8],
+    durability: Durability,
+    copy: Copy,
+) -> Result<bool, StoreError> {
+    let is_large = to_u64_length(bytes.len()) >= engine.settings.bucket_bytes_min;
+    let Some(place) = engine.settings.bucket.as_deref().filter(|_| is_large) else {
+        let stored = engine
+            .attempt_write(async |session| put_once(session, section, digest, bytes, durability, copy).await);
+        return Ok(stored.await?);
+    };
+    if copy == Copy::IsNew && find(engine, section, &digest).await?.is_some() {
+        return Ok(false);
+    }
+    let key = bucket::key_of(engine, section, &digest).await?;
+    bucket::client(engine, place)?.put(&key, bytes).await?;
+    let stored = engine.attempt_write(async |session| {
+        put_placed_once(session, section, digest, bytes, durability, copy, place).await
+    });
+    Ok(stored.await?)
+}
+
+async fn put_placed_once(
+    session: &Session,
+    section: SectionKey,
+    digest: Digest,
+    bytes: &[u8],
+    durability: Durability,
+    copy: Copy,
+    place: &str,
+) -> Result<bool, Failure> {
+    let hash = &digest.as_bytes()[..];
+    let (size, is_buffered) = (to_i64(to_u64_length(bytes.len())), durability == Durability::Buffered);
+    if copy == Copy::IsDamaged {
+        session.begin().await?;
+        session.query(REMOVE, &[&section.0, &hash]).await?;
+    }
+    let values: crate::session::Values<'_> = &[&section.0, &hash, &size, &place, &is_buffered];
+    let stored = session.query_opt(PUT_PLACED, values).await?.is_some();
+    if copy == Copy::IsDamaged {
+        session.commit().await?;
+    }
+    Ok(stored)
 }
 
 /// The knowledge about the copy that is stored.
@@ -123,17 +178,48 @@ pub(crate) async fn get(
     Ok(bytes)
 }
 
+/// The row of a blob.
+struct FoundBlob {
+    bytes: u64,
+    /// The bucket that has its bytes; `None` for one in the database.
+    place: Option<String>,
+}
+
+async fn find(
+    engine: &Engine,
+    section: SectionKey,
+    digest: &Digest,
+) -> Result<Option<FoundBlob>, StoreError> {
+    let location = &engine.target.location;
+    let hash = &digest.as_bytes()[..];
+    let found = engine.attempt(async |session| {
+        let row = session.query_opt(FIND, &[&section.0, &hash]).await?;
+        let read = |row| {
+            Ok(FoundBlob { bytes: to_u64(column(location, &row, 0)?), place: column(location, &row, 1)? })
+        };
+        row.map(read).transpose()
+    });
+    Ok(found.await?)
+}
+
 /// Reads a blob without checking it; `None` if there is none. Rows that are missing make it shorter.
 pub(crate) async fn read(
     engine: &Engine,
     section: SectionKey,
     digest: &Digest,
 ) -> Result<Option<Vec<u8>>, StoreError> {
+    let Some(FoundBlob { bytes: size, place }) = find(engine, section, digest).await? else {
+        return Ok(None);
+    };
+    if let Some(place) = place {
+        let key = bucket::key_of(engine, section, digest).await?;
+        // One byte more than expected, so that a longer object is noticed and not read whole.
+        let limit = size.min(BLOB_BYTES_MAX).saturating_add(1);
+        return Ok(bucket::client(engine, &place)?.get(&key, limit).await?);
+    }
     let location = &engine.target.location;
     let hash = &digest.as_bytes()[..];
     let read = engine.attempt(async |session| {
-        let Some(row) = session.query_opt(FIND, &[&section.0, &hash]).await? else { return Ok(None) };
-        let size = to_u64(column(location, &row, 0)?);
         let mut bytes = Vec::new();
         let mut from = 0;
         while from < size {
@@ -148,16 +234,63 @@ pub(crate) async fn read(
     Ok(read.await?)
 }
 
-/// Returns whether a blob is stored.
+/// Returns whether a blob is stored. A bucket is asked for its object.
 pub(crate) async fn has(engine: &Engine, section: SectionKey, digest: &Digest) -> Result<bool, StoreError> {
-    let hash = &digest.as_bytes()[..];
-    let row = engine.attempt(async |session| session.query_opt(FIND, &[&section.0, &hash]).await).await?;
-    Ok(row.is_some())
+    match find(engine, section, digest).await? {
+        Some(FoundBlob { place: Some(place), .. }) => {
+            let key = bucket::key_of(engine, section, digest).await?;
+            Ok(bucket::client(engine, &place)?.has(&key).await?)
+        }
+        found => Ok(found.is_some()),
+    }
 }
 
-/// Removes a blob, if it exists.
+/// Removes a blob, if it exists: its row first, so that no row names an object that is gone.
 pub(crate) async fn remove(engine: &Engine, section: SectionKey, digest: &Digest) -> Result<(), StoreError> {
     let hash = &digest.as_bytes()[..];
+    let found = find(engine, section, digest).await?;
     engine.attempt_write(async |session| session.query(REMOVE, &[&section.0, &hash]).await).await?;
+    if let Some(FoundBlob { place: Some(place), .. }) = found {
+        let key = bucket::key_of(engine, section, digest).await?;
+        bucket::client(engine, &place)?.remove(&key).await?;
+    }
     Ok(())
+}
+
+const PLACES: &str =
+    "select distinct place from {schema}.blob where section = $1 and place is not null order by place";
+
+const NAMED: &str = "select digest from {schema}.blob where section = $1 and digest = any($2) and place = $3";
+
+/// Finds objects of a section that no row names, in the buckets that rows name and in the one for new values.
+pub(crate) async fn unnamed_objects(engine: &Engine, section: SectionKey) -> Result<Vec<String>, StoreError> {
+    let location = &engine.target.location;
+    let places = engine.attempt(async |session| {
+        let rows = session.query(PLACES, &[&section.0]).await?;
+        rows.iter().map(|row| column::<String>(location, row, 0)).collect::<Result<Vec<_>, _>>()
+    });
+    let mut places = places.await?;
+    places.extend(engine.settings.bucket.clone().filter(|place| !places.contains(place)));
+    let mut unnamed = Vec::new();
+    for place in places {
+        let keys = bucket::section_keys(engine, section).await?;
+        let client = bucket::client(engine, &place)?;
+        for names in client.list(&keys).await?.chunks(OBJECTS_PER_STATEMENT) {
+            let digests: Vec<Vec<u8>> = names
+                .iter()
+                .map(|name| {
+                    Digest::from_hex(name.as_bytes()).map_or(Vec::new(), |found| found.as_bytes().to_vec())
+                })
+                .collect();
+            let named = engine.attempt(async |session| {
+                let rows = session.query(NAMED, &[&section.0, &digests, &place]).await?;
+                rows.iter().map(|row| column::<Vec<u8>>(location, row, 0)).collect::<Result<BTreeSet<_>, _>>()
+            });
+            let named = named.await?;
+            let is_unnamed = |(_, digest): &(&String, &Vec<u8>)| !named.contains(*digest);
+            let found = names.iter().zip(&digests).filter(is_unnamed);
+            unnamed.extend(found.map(|(name, _)| client.location(&format!("{keys}/{name}"))));
+        }
+    }
+    Ok(unnamed)
 }

@@ -213,8 +213,17 @@ pub(crate) async fn list_cached(
     section: SectionKey,
     names: &[&str],
 ) -> Result<Listing, StoreError> {
-    let location = &engine.target.location;
     let runs = all(engine, section).await?;
+    with_views(engine, &runs, names).await
+}
+
+/// Adds stamps and cached views to listed runs.
+pub(crate) async fn with_views(
+    engine: &Engine,
+    runs: &[(RunId, FoundRun)],
+    names: &[&str],
+) -> Result<Listing, StoreError> {
+    let location = &engine.target.location;
     let mut listing = Listing { runs: Vec::with_capacity(runs.len()), is_current: true };
     for runs in runs.chunks(usize::try_from(PAGE_RUNS).unwrap_or(1)) {
         let keys: Vec<i64> = runs.iter().map(|(_, found)| found.key.0).collect();

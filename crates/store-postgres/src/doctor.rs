@@ -32,8 +32,7 @@ const PARTS: &str = "select a.name, a.bytes, coalesce(sum(length(p.content)), 0)
      from {schema}.attachment a left join {schema}.attachment_part p on p.run = a.run and p.name = a.name \
      where a.run = $1 group by a.name, a.bytes order by a.name";
 
-const BLOBS: &str =
-    "select digest, bytes from {schema}.blob where section = $1 and digest > $2 order by digest limit $3";
+const BLOBS: &str = "select digest, bytes, place from {schema}.blob where section = $1 and digest > $2 order by digest limit $3";
 
 /// The runs that have records and no row. Each run is one look into the index, however many records it has.
 const STRAYS: &str = "with recursive runs(run) as ( \
@@ -57,6 +56,7 @@ impl Doctor for PostgresStore {
         let (blobs, findings) = self.check_blobs(&references)?;
         report.blobs = blobs;
         report.findings.extend(findings);
+        report.findings.extend(self.unnamed_objects());
         report.findings.extend(self.strays()?);
         Ok(report)
     }
@@ -138,14 +138,30 @@ impl PostgresStore {
             let start = after.clone();
             let page =
                 self.engine.call(move |engine| async move { blob_page(&engine, section, &start).await })?;
-            let Some((last, _)) = page.last() else { break };
+            let Some((last, _, _)) = page.last() else { break };
             after = last.as_bytes().to_vec();
-            for (digest, bytes) in page {
+            for (digest, bytes, place) in page {
                 count += 1;
                 let read = self
                     .engine
-                    .call(move |engine| async move { blobs::read(&engine, section, &digest).await })?;
-                let Some(content) = read else { continue };
+                    .call(move |engine| async move { blobs::read(&engine, section, &digest).await });
+                let content = match (read, place) {
+                    (Ok(Some(content)), _) => content,
+                    // It was removed since it was listed.
+                    (Ok(None), None) => continue,
+                    (Ok(None), Some(place)) => {
+                        let reason = "the object is gone; storing the value again brings it back".to_owned();
+                        findings.push(Finding::Unreadable { path: object_path(&place, &digest), reason });
+                        continue;
+                    }
+                    // A bucket that does not answer hides its values and nothing else.
+                    (Err(error), Some(place)) => {
+                        let reason = error.to_string();
+                        findings.push(Finding::Unreadable { path: object_path(&place, &digest), reason });
+                        continue;
+                    }
+                    (Err(error), None) => return Err(error),
+                };
                 let found = Digest::of(&content);
                 if found != digest {
                     findings.push(Finding::CorruptBlob { digest, found });
@@ -161,6 +177,22 @@ impl PostgresStore {
         findings
             .extend(unnamed.into_iter().map(|(digest, bytes)| Finding::UnreferencedBlob { digest, bytes }));
         Ok((count, findings))
+    }
+
+    /// Finds objects in buckets that no row names: a process died between the object and its row, or is about to write the row.
+    fn unnamed_objects(&self) -> Vec<Finding> {
+        let section = self.section;
+        let found =
+            self.engine.call(move |engine| async move { blobs::unnamed_objects(&engine, section).await });
+        match found {
+            Ok(objects) => {
+                objects.into_iter().map(|object| Finding::Stray { path: PathBuf::from(object) }).collect()
+            }
+            Err(StoreError::Database(error)) => {
+                vec![Finding::Unreadable { path: PathBuf::from(error.location), reason: error.reason }]
+            }
+            Err(error) => vec![Finding::Unreadable { path: PathBuf::new(), reason: error.to_string() }],
+        }
     }
 
     /// Finds records that belong to no run. Only the store itself looks for them: they belong to no section.
@@ -224,16 +256,23 @@ async fn check_attachments(engine: &Engine, found: &FoundRun) -> Result<Vec<Dama
     Ok(damage.await?)
 }
 
+/// Returns the place of a value in a bucket, for messages.
+fn object_path(place: &str, digest: &Digest) -> PathBuf {
+    PathBuf::from(format!("{place} value {digest}"))
+}
+
 async fn blob_page(
     engine: &Engine,
     section: SectionKey,
     after: &[u8],
-) -> Result<Vec<(Digest, u64)>, StoreError> {
+) -> Result<Vec<(Digest, u64, Option<String>)>, StoreError> {
     let location = &engine.target.location;
     let page = engine.attempt(async |session| {
         let rows = session.query(BLOBS, &[&section.0, &after, &PAGE_BLOBS]).await?;
-        let read =
-            |row| Ok((digest(location, column(location, row, 0)?)?, to_u64(column(location, row, 1)?)));
+        let read = |row| {
+            let hash = digest(location, column(location, row, 0)?)?;
+            Ok((hash, to_u64(column(location, row, 1)?), column(location, row, 2)?))
+        };
         rows.iter().map(read).collect()
     });
     Ok(page.await?)

@@ -15,6 +15,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::LocalSet;
 use tokio::time::Instant;
 
+use crate::bucket::Bucket;
 use crate::commit::Queue;
 use crate::failure::{Effect, Failure};
 use crate::journal_append::JournalAppend;
@@ -165,6 +166,10 @@ pub(crate) struct Engine {
     pub(crate) leases: RefCell<BTreeMap<i64, lease::Fence>>,
     pub(crate) journals: Queue<JournalAppend>,
     pub(crate) side_logs: Queue<SideAppend>,
+    /// The clients of buckets, each by its place.
+    pub(crate) buckets: RefCell<BTreeMap<String, Rc<Bucket>>>,
+    /// The name of the store in buckets, once it is known.
+    pub(crate) store_name: RefCell<Option<String>>,
 }
 
 impl Engine {
@@ -178,6 +183,8 @@ impl Engine {
             leases: RefCell::default(),
             journals: Queue::default(),
             side_logs: Queue::default(),
+            buckets: RefCell::default(),
+            store_name: RefCell::default(),
         })
     }
 

@@ -21,6 +21,7 @@
 
 mod attachments;
 mod blobs;
+mod bucket;
 mod catalog;
 mod commit;
 mod doctor;
@@ -29,6 +30,7 @@ mod failure;
 mod journal_append;
 mod lease;
 mod migrate;
+mod newest;
 mod queue;
 mod reader;
 mod rows;
@@ -40,6 +42,7 @@ mod target;
 mod tls;
 mod writer;
 
+pub use bucket::{BUCKET_BYTES_MIN_DEFAULT, BucketAccess};
 pub use migrate::{MIGRATIONS, Migration};
 pub use queue::{Database, PostgresQueue};
 pub use store::{LEASE_MS_DEFAULT, PostgresStore, RECONNECT_MS_DEFAULT, Settings};

@@ -22,6 +22,8 @@ pub struct Migration {
 pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, name: "0001_store.sql", sql: include_str!("../migrations/0001_store.sql") },
     Migration { version: 2, name: "0002_queue.sql", sql: include_str!("../migrations/0002_queue.sql") },
+    Migration { version: 3, name: "0003_newest.sql", sql: include_str!("../migrations/0003_newest.sql") },
+    Migration { version: 4, name: "0004_bucket.sql", sql: include_str!("../migrations/0004_bucket.sql") },
 ];
 
 impl Migration {

@@ -7,11 +7,11 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use hence_store::{DatabaseError, DatabaseErrorKind};
-use tokio_postgres::types::ToSql;
+use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Row, Statement};
 
 use crate::failure::Failure;
-use crate::target::Target;
+use crate::target::{Pooling, Target};
 use crate::tls::MakeTls;
 
 /// The oldest server that is supported.
@@ -32,6 +32,8 @@ pub(crate) struct Session {
     client: Client,
     target: Rc<Target>,
     statements: RefCell<HashMap<&'static str, Statement>>,
+    /// The types of the values of each statement, where statements cannot stay prepared.
+    types: RefCell<HashMap<&'static str, Vec<Type>>>,
     /// Whether a transaction was begun and not ended, or an answer is missing: such a connection is not used again.
     is_unfinished: Cell<bool>,
     /// Whether the server has warned since the last look.
@@ -62,9 +64,14 @@ impl Session {
             client,
             target: target.clone(),
             statements: RefCell::default(),
+            types: RefCell::default(),
             is_unfinished: Cell::new(false),
             has_warned,
         };
+        if target.pooling == Pooling::Transaction {
+            session.check_durability().await?;
+            return Ok(session);
+        }
         // `Synced` promises durability whatever the default of the server is; stronger settings are left alone.
         let durable = "select set_config('synchronous_commit', 'on', false) \
                        where current_setting('synchronous_commit') = 'off';";
@@ -78,8 +85,61 @@ impl Session {
 
     /// Executes a statement, which is prepared the first time. `{schema}` stands for the schema.
     pub(crate) async fn query(&self, sql: &'static str, values: Values<'_>) -> Result<Vec<Row>, Failure> {
+        if self.target.pooling == Pooling::Transaction {
+            return self.query_unprepared(sql, values).await;
+        }
         let statement = self.prepared(sql).await?;
         self.answer(self.client.query(&statement, values)).await
+    }
+
+    /// Executes a statement that leaves nothing on the connection of the server.
+    async fn query_unprepared(&self, sql: &'static str, values: Values<'_>) -> Result<Vec<Row>, Failure> {
+        let text = sql.replace("{schema}", &self.target.schema);
+        let known = self.types.borrow().get(sql).cloned();
+        let types = match known {
+            Some(types) => types,
+            None => {
+                let types = self.find_types(&text).await?;
+                self.types.borrow_mut().insert(sql, types.clone());
+                types
+            }
+        };
+        let typed: Vec<_> = values.iter().copied().zip(types).collect();
+        self.answer(self.client.query_typed(&text, &typed)).await
+    }
+
+    /// Asks the server for the types of a statement's values. The statement is prepared and forgotten in one transaction, so
+    /// that no other client of the pooler meets it.
+    async fn find_types(&self, text: &str) -> Result<Vec<Type>, Failure> {
+        let is_inside = self.is_unfinished.get();
+        if !is_inside {
+            self.begin().await?;
+        }
+        let statement = self.answer(self.client.prepare(text)).await?;
+        let types = statement.params().to_vec();
+        // Dropping it sends the message that closes it, before the end of the transaction.
+        drop(statement);
+        if !is_inside {
+            self.roll_back().await?;
+        }
+        Ok(types)
+    }
+
+    /// Refuses a server whose commits do not wait for the disk: a setting of ours would not stay on the connection.
+    async fn check_durability(&self) -> Result<(), Failure> {
+        let row = self.query_opt("select current_setting('synchronous_commit')", &[]).await?;
+        let setting: Option<String> = row.and_then(|row| row.try_get(0).ok());
+        if setting.as_deref() != Some("off") {
+            return Ok(());
+        }
+        let error = DatabaseError {
+            location: self.target.location.clone(),
+            kind: DatabaseErrorKind::Other,
+            reason: "synchronous_commit is off, and behind a pooler of transactions it cannot be set for a connection; \
+                     set it for the role: alter role NAME set synchronous_commit = on"
+                .to_owned(),
+        };
+        Err(Failure { effect: crate::failure::Effect::Nothing, error })
     }
 
     /// Executes a statement that gives at most one row.

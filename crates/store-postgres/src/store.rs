@@ -4,14 +4,16 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hence_canon::time::Instant;
 use hence_canon::{Digest, Value};
 use hence_journal::{RecordCount, RecordIndex};
 use hence_store::implementation::check_lines;
 use hence_store::{
-    AttachmentName, DatabaseError, Doctor, Durability, Lease, Listing, NewRun, Opened, RunId, RunSummary,
-    RunWriter, Stamps, Store, StoreError, ViewBinding,
+    AttachmentName, DatabaseError, DatabaseErrorKind, Doctor, Durability, Lease, Listing, NewRun, NewestPage,
+    NewestRequest, Opened, RunId, RunSummary, RunWriter, Stamps, Store, StoreError, ViewBinding,
 };
 
+use crate::bucket::{BUCKET_BYTES_MIN_DEFAULT, BucketAccess, BucketAddress, refusal};
 use crate::engine::{Engine, EngineHandle};
 use crate::lease::{self, HeldLease};
 use crate::migrate::{self, Migration};
@@ -20,7 +22,7 @@ use crate::rows::column;
 use crate::runs::{self, Creation, Granted, MAIN_SECTION, MadeBy, RunKey, SectionKey};
 use crate::target::Target;
 use crate::writer::PostgresWriter;
-use crate::{attachments, blobs, catalog};
+use crate::{attachments, blobs, catalog, newest};
 
 /// The time that a lease lasts when nobody renews it.
 pub const LEASE_MS_DEFAULT: u64 = 10_000;
@@ -37,6 +39,12 @@ pub struct Settings {
     pub lease: Duration,
     /// The time for which an operation waits for a server that cannot be reached any more.
     pub reconnect: Duration,
+    /// The bucket for large values, such as `s3://team-values`, if the address names none; `None` stores them in the database.
+    pub bucket: Option<String>,
+    /// The size from which on a value is stored in the bucket.
+    pub bucket_bytes_min: u64,
+    /// The access to buckets.
+    pub bucket_access: BucketAccess,
 }
 
 impl Default for Settings {
@@ -45,6 +53,9 @@ impl Default for Settings {
             holder: format!("process {}", std::process::id()),
             lease: Duration::from_millis(LEASE_MS_DEFAULT),
             reconnect: Duration::from_millis(RECONNECT_MS_DEFAULT),
+            bucket: None,
+            bucket_bytes_min: BUCKET_BYTES_MIN_DEFAULT,
+            bucket_access: BucketAccess::default(),
         }
     }
 }
@@ -111,8 +122,13 @@ impl PostgresStore {
         crate::target::without_password(address)
     }
 
-    fn unchecked(address: &str, settings: Settings) -> Result<Self, DatabaseError> {
+    fn unchecked(address: &str, mut settings: Settings) -> Result<Self, DatabaseError> {
         let target = Target::parse(address)?;
+        settings.bucket = target.bucket.clone().or(settings.bucket);
+        if let Some(place) = &settings.bucket {
+            BucketAddress::parse(place)
+                .map_err(|reason| refusal(&target.location, DatabaseErrorKind::InvalidAddress, reason))?;
+        }
         let location: Arc<str> = target.location.as_str().into();
         let engine = EngineHandle::start(target, settings)?;
         Ok(Self { engine, location, section: MAIN_SECTION, section_name: "".into(), writes_caches: true })
@@ -425,6 +441,27 @@ impl Store for PostgresStore {
         self.engine.call(move |engine| async move {
             let names: Vec<&str> = owned.iter().map(String::as_str).collect();
             catalog::list_cached(&engine, section, &names).await
+        })
+    }
+
+    fn list_newest(&self, names: &[&str], request: &NewestRequest) -> Result<Option<NewestPage>, StoreError> {
+        let owned: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let (section, request) = (self.section, request.clone());
+        let page = self.engine.call(move |engine| async move {
+            let names: Vec<&str> = owned.iter().map(String::as_str).collect();
+            newest::page(&engine, section, &names, &request).await
+        })?;
+        Ok(Some(page))
+    }
+
+    fn count_up_to(&self, most: u64) -> Result<u64, StoreError> {
+        let section = self.section;
+        self.engine.call(move |engine| async move { newest::count_up_to(&engine, section, most).await })
+    }
+
+    fn set_created(&self, run: &RunId, created: Instant) -> Result<(), StoreError> {
+        self.with_run(run, move |engine, found| async move {
+            newest::set_created(&engine, found.key, created).await
         })
     }
 

@@ -20,7 +20,7 @@ const CONNECT_SECONDS_DEFAULT: u64 = 10;
 const SCHEMA_BYTES_MAX: usize = 63;
 
 /// The parameters that an address may have.
-const PARAMETERS: &str = "application_name, connect_timeout, dbname, host, keepalives_idle, options, password, port, schema, \
+const PARAMETERS: &str = "application_name, bucket, connect_timeout, dbname, host, keepalives_idle, options, password, pooler, port, schema, \
                           sslmode, sslrootcert, target_session_attrs, tcp_user_timeout, user";
 
 /// The protection of a connection by TLS, with the meanings of libpq. Connections through a unix socket never use TLS.
@@ -35,6 +35,15 @@ pub(crate) enum TlsMode {
     VerifyCa,
     /// TLS with a certificate of a known authority for the name of the host.
     VerifyFull,
+}
+
+/// The connections of the server that statements of one connection of ours reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pooling {
+    /// One: nothing is between, or a pooler that gives each client a connection of its own.
+    Session,
+    /// Another one for each transaction: nothing may be left on a connection, such as prepared statements and settings.
+    Transaction,
 }
 
 /// The certificates that a server's certificate must lead to.
@@ -55,6 +64,10 @@ pub(crate) struct Target {
     pub(crate) location: String,
     pub(crate) config: tokio_postgres::Config,
     pub(crate) schema: String,
+    /// The way in which statements reach the server.
+    pub(crate) pooling: Pooling,
+    /// The bucket for large values.
+    pub(crate) bucket: Option<String>,
     pub(crate) tls: TlsMode,
     pub(crate) roots: Roots,
 }
@@ -119,6 +132,8 @@ impl Parts {
             location: location.to_owned(),
             config: tokio_postgres::Config::new(),
             schema: SCHEMA_DEFAULT.to_owned(),
+            pooling: Pooling::Session,
+            bucket: None,
             tls: TlsMode::Prefer,
             roots: Roots::Unnamed,
         };
@@ -151,6 +166,14 @@ impl Parts {
             }
             "port" => self.ports = value.split(',').map(str::to_owned).collect(),
             "schema" => target.schema = check_schema(value)?,
+            "pooler" => {
+                target.pooling = match &*value {
+                    "session" => Pooling::Session,
+                    "transaction" => Pooling::Transaction,
+                    _ => return Err(expected(key, "session or transaction", &value)),
+                }
+            }
+            "bucket" => target.bucket = Some(value),
             "application_name" => drop(target.config.application_name(value)),
             "options" => drop(target.config.options(value)),
             "connect_timeout" => drop(target.config.connect_timeout(seconds(key, &value)?)),

@@ -4,12 +4,15 @@ use std::fmt;
 use std::io::Read;
 use std::sync::Arc;
 
+use hence_canon::time::Instant;
 use hence_canon::{Digest, Value};
 use hence_journal::{Durability, Head, RecordIndex};
 
 use crate::summary::unreadable;
 use crate::view::{Listing, Stamps, ViewBinding};
-use crate::{AppendError, AttachmentName, Doctor, Finding, RunId, RunSummary, StoreError};
+use crate::{
+    AppendError, AttachmentName, Doctor, Finding, NewestPage, NewestRequest, RunId, RunSummary, StoreError,
+};
 
 /// The largest blob. A blob is in memory while it is hashed.
 pub const BLOB_BYTES_MAX: u64 = 1024 * 1024 * 1024;
@@ -329,6 +332,36 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// [`StoreError::Disk`].
     fn list_cached(&self, attachments: &[&str]) -> Result<Listing, StoreError>;
+
+    /// Lists the next runs in the order of their creation, the newest first, as [`list_cached`](Self::list_cached) does.
+    ///
+    /// It costs what the page costs, however many runs there are. `None` from a store that has no such order.
+    ///
+    /// # Errors
+    /// [`StoreError::Disk`], [`StoreError::Database`]; also for a place that this store did not give.
+    fn list_newest(
+        &self,
+        _attachments: &[&str],
+        _request: &NewestRequest,
+    ) -> Result<Option<NewestPage>, StoreError> {
+        Ok(None)
+    }
+
+    /// Counts the runs, but not beyond `most`: a list of many runs is not read to say how many there are.
+    ///
+    /// # Errors
+    /// [`StoreError::Disk`].
+    fn count_up_to(&self, most: u64) -> Result<u64, StoreError> {
+        Ok(u64::try_from(self.list()?.len()).unwrap_or(u64::MAX).min(most))
+    }
+
+    /// States when a run that came from elsewhere was created. Only the order of [`list_newest`](Self::list_newest) depends on it.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::Database`].
+    fn set_created(&self, _run: &RunId, _created: Instant) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// Caches the views of a list. A list is complete even if its views cannot be cached, so this never fails.
     fn cache_list(&self, listing: &Listing);

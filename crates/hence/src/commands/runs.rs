@@ -3,7 +3,7 @@
 mod graph;
 
 use hence_canon::time::Instant;
-use hence_store::{Lease, RunSummary, RunView as _, StoreHandle};
+use hence_store::{DatedView as _, Lease, NewestRun, RunSummary, RunView as _, StoreHandle};
 
 use crate::args::RunsArgs;
 use crate::measured::NOT_MEASURED;
@@ -28,6 +28,21 @@ pub(crate) const RUN_STATUSES: [&str; 10] = [
 const WAITING: &str = "waiting";
 const UNDECIDED: &str = "undecided";
 
+/// The most runs that are looked at for those that fit a filter, without `--limit 0`.
+const LOOKED_AT_MAX: usize = 20_000;
+
+/// The fewest runs that are read at once for those that fit a filter.
+const PAGE_RUNS_MIN: usize = 200;
+
+/// The seconds by which the clock that measured a run may differ from that of the database, which orders the runs.
+const CLOCK_SECONDS_MAX: i64 = 3_600;
+
+/// The number of runs from which on they are not counted: counting reads them.
+const COUNTED_MAX: u64 = 100_001;
+
+/// Advice for a list that ended before the oldest run.
+const LOOK_AT_ALL: &str = "--limit 0 looks at all";
+
 /// The selection of runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
@@ -38,8 +53,12 @@ enum Asked {
 /// The runs of a store.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct RunsReport {
-    /// The number of selected runs, including those that are not shown.
-    total: usize,
+    /// The number of selected runs, including those that are not shown; null where counting them would mean reading a long list.
+    total: Option<u64>,
+    /// The number of runs that were looked at, from the newest on.
+    looked_at: u64,
+    /// Whether every run of the store was looked at, or known not to fit.
+    complete: bool,
     /// The runs, the newest first; with `--graph`, each below the run it comes from.
     runs: Vec<RunRow>,
     #[serde(skip)]
@@ -122,6 +141,9 @@ impl RunRow {
 
 impl Text for RunsReport {
     fn text(&self) -> String {
+        if self.runs.is_empty() && !self.complete {
+            return format!("no run fits among the newest {}; {LOOK_AT_ALL}", self.looked_at);
+        }
         if self.runs.is_empty() && self.asked == Asked::Waiting {
             return "no run waits for anybody".to_owned();
         }
@@ -165,8 +187,16 @@ impl Text for RunsReport {
                 run.reason.iter().map(|reason| format!("{}: {}\n", escape(&run.run), escape(reason))),
             );
         }
-        if self.runs.len() < self.total {
-            text.push_str(&format!("{} of {} runs; --limit 0 shows all\n", self.runs.len(), self.total));
+        let shown = self.runs.len() as u64;
+        match self.total {
+            Some(total) if shown < total => {
+                text.push_str(&format!("{shown} of {total} runs; --limit 0 shows all\n"));
+            }
+            Some(_) => {}
+            None if self.is_filtered => {
+                text.push_str(&format!("{shown} runs among the newest {}; {LOOK_AT_ALL}\n", self.looked_at));
+            }
+            None => text.push_str(&format!("the newest {shown} runs; --limit 0 shows all\n")),
         }
         text
     }
@@ -174,27 +204,66 @@ impl Text for RunsReport {
 
 pub(super) fn run(context: &Context, args: &RunsArgs) -> Result<Exit, CliError> {
     let store = context.store()?;
-    let mut listed = store.list_views::<RunRowView>()?;
-    let limit = if args.limit == 0 { usize::MAX } else { args.limit };
     let filter = Filter::of(args)?;
-    // Times of the same form compare as texts; runs without a time come last, and equal times keep the order of ids.
-    listed.sort_by(|(_, left), (_, right)| right.created().cmp(&left.created()));
-    let all = listed.len();
-    let rows = listed.into_iter().map(|(summary, view)| row(context, &store, &summary, view));
-    let (total, mut runs) = if filter.keeps_all() {
-        (all, rows.take(limit).collect())
-    } else {
-        let kept: Vec<RunRow> = rows.filter(|row| filter.keeps(row)).collect();
-        (kept.len(), kept.into_iter().take(limit).collect())
-    };
+    let mut report = select(context, &store, args, &filter)?;
     if args.graph {
-        runs = graph::arrange(runs);
+        report.runs = graph::arrange(report.runs);
     }
+    context.print_paged(&report)?;
+    let is_whole = report.runs.iter().all(|run| run.reason.is_none());
+    Ok(if is_whole { Exit::Yes } else { Exit::Store })
+}
+
+/// Reads the newest runs, page by page, until enough of them fit.
+fn select(
+    context: &Context,
+    store: &StoreHandle,
+    args: &RunsArgs,
+    filter: &Filter<'_>,
+) -> Result<RunsReport, CliError> {
+    let limit = if args.limit == 0 { usize::MAX } else { args.limit };
+    let looked_at_max = if args.limit == 0 { usize::MAX } else { LOOKED_AT_MAX.max(limit) };
+    let since = filter.since.and_then(|since| since.checked_add_seconds(-CLOCK_SECONDS_MAX));
+    let mut newest = store.newest::<RunRowView>(since);
+    let (mut runs, mut fitting, mut looked_at) = (Vec::new(), 0_usize, 0_usize);
+    loop {
+        let is_enough = runs.len() >= limit || looked_at >= looked_at_max;
+        let wanted = match (newest.is_whole(), is_enough) {
+            // A store that is listed as a whole is searched as a whole: it has paid for the list.
+            (true, _) => usize::MAX,
+            (false, true) => break,
+            (false, false) if filter.keeps_all() => limit - runs.len(),
+            (false, false) => limit.max(PAGE_RUNS_MIN).min(looked_at_max - looked_at),
+        };
+        let page = newest.next(wanted)?;
+        if page.is_empty() {
+            break;
+        }
+        looked_at += page.len();
+        for NewestRun { summary, view } in page {
+            // A run that is not shown costs nothing more, unless the filter needs to know it.
+            if filter.keeps_all() && runs.len() >= limit {
+                fitting += 1;
+                continue;
+            }
+            let row = row(context, store, &summary, view);
+            if filter.keeps(&row) {
+                fitting += 1;
+                runs.extend((runs.len() < limit).then_some(row));
+            }
+        }
+    }
+    let complete = newest.is_at_end();
+    let total = match complete {
+        true => Some(fitting as u64),
+        false if filter.keeps_all() => {
+            Some(store.count_up_to(COUNTED_MAX)?).filter(|found| *found < COUNTED_MAX)
+        }
+        false => None,
+    };
     let asked = if args.waiting { Asked::Waiting } else { Asked::All };
     let is_filtered = !filter.keeps_all();
-    let is_whole = runs.iter().all(|run: &RunRow| run.reason.is_none());
-    context.print_paged(&RunsReport { total, runs, asked, is_filtered })?;
-    Ok(if is_whole { Exit::Yes } else { Exit::Store })
+    Ok(RunsReport { total, looked_at: looked_at as u64, complete, runs, asked, is_filtered })
 }
 
 /// The facts of a run that decide whether it can be removed.

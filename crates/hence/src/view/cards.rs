@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use hence_store::{RunId, RunSummary, RunView as _, StoreHandle};
+use hence_store::{NewestRun, RunId, RunSummary, RunView as _, StoreHandle};
 
 use super::Views;
 use super::gaps::{OpenGaps, PolicyCounts, policy_counts};
@@ -20,6 +20,10 @@ use crate::usage::CostRow;
 
 /// The largest journal that is read whole for a list. A larger run is described when somebody opens it.
 const LISTED_JOURNAL_BYTES_MAX: u64 = 32 * 1024 * 1024;
+
+/// The runs of a database that a list looks at, from the newest on: facets, searches and events are about these. A folder is
+/// always looked at as a whole.
+pub(super) const LISTED_RUNS_MAX: usize = 2_000;
 
 /// The words by which a list can be ordered.
 pub(super) const ORDERS: &[&str] = &["created", "run", "records", "duration"];
@@ -98,6 +102,10 @@ pub(super) struct RunList {
     #[serde(flatten)]
     list: List<CardRow>,
     facets: Facets,
+    /// The number of runs that were looked at, from the newest on.
+    looked_at: u64,
+    /// Whether every run of the store was looked at. If not, `total` and `facets` are about those that were.
+    complete: bool,
 }
 
 /// The runs that a request selects.
@@ -135,28 +143,51 @@ struct WholeFacts {
     policies: Option<PolicyCounts>,
 }
 
+/// The cards that a list is made of.
+pub(super) struct Looked {
+    /// A card for each run that was looked at, in the order of their ids.
+    pub(super) cards: Vec<Arc<Card>>,
+    /// Whether every run of the store was looked at.
+    is_complete: bool,
+}
+
 /// The cards of a store.
 #[derive(Default)]
 pub(super) struct Cards(Mutex<BTreeMap<RunId, Arc<Card>>>);
 
 impl Views {
-    /// Returns a card for every run, in the order of their ids. Runs that have not changed are not read again.
+    /// Returns a card for every run that a list looks at. Runs that have not changed are not read again.
     pub(super) fn cards(&self) -> Result<Vec<Arc<Card>>, CliError> {
+        Ok(self.newest_cards(LISTED_RUNS_MAX)?.cards)
+    }
+
+    /// Returns a card for each of the newest runs, at least `runs_min` of them.
+    fn newest_cards(&self, runs_min: usize) -> Result<Looked, CliError> {
         let store = self.context.store()?;
         let mut remembered = lock(&self.cards.0);
         let mut known = std::mem::take(&mut *remembered);
         let mut cards = BTreeMap::new();
-        for (summary, view) in store.list_views::<RunRowView>()? {
-            let stamp = Stamp::of(&store, &summary.run);
-            let card = match known.remove(&summary.run).filter(|card| card.stamp == stamp) {
-                Some(card) => card,
-                None => Arc::new(self.card(&store, &summary, stamp, view)),
-            };
-            cards.insert(summary.run, card);
+        // The stamps come first: a run that changes in between is read again the next time.
+        let (stamps, _) = Stamp::of_newest(&store, runs_min)?;
+        let mut newest = store.newest::<RunRowView>(None);
+        while cards.len() < runs_min || newest.is_whole() {
+            let page = newest.next(runs_min)?;
+            if page.is_empty() {
+                break;
+            }
+            for NewestRun { summary, view } in page {
+                let stamp = stamps.get(&summary.run).copied();
+                let stamp = stamp.unwrap_or_else(|| Stamp::of(&store, &summary.run));
+                let card = match known.remove(&summary.run).filter(|card| card.stamp == stamp) {
+                    Some(card) => card,
+                    None => Arc::new(self.card(&store, &summary, stamp, view)),
+                };
+                cards.insert(summary.run, card);
+            }
         }
-        let all = cards.values().cloned().collect();
+        let looked = Looked { cards: cards.values().cloned().collect(), is_complete: newest.is_at_end() };
         *remembered = cards;
-        Ok(all)
+        Ok(looked)
     }
 
     fn card(&self, store: &StoreHandle, summary: &RunSummary, stamp: Stamp, view: RunRowView) -> Card {
@@ -221,7 +252,12 @@ impl Views {
             words.iter().all(|word| card.words.contains(word))
                 && parent.is_none_or(|parent| linked.iter().any(|run| run.as_deref() == Some(parent)))
         };
-        let found: Vec<Arc<Card>> = self.cards()?.into_iter().filter(is_found).collect();
+        // A window further back looks further back, and one run more, to say whether the list continues.
+        let end = window.from.saturating_add(window.limit).saturating_add(1);
+        let end = usize::try_from(end).unwrap_or(usize::MAX);
+        let Looked { cards, is_complete } = self.newest_cards(LISTED_RUNS_MAX.max(end))?;
+        let looked_at = cards.len() as u64;
+        let found: Vec<Arc<Card>> = cards.into_iter().filter(is_found).collect();
         let facets = Facets::of(&found);
         let mut chosen: Vec<Arc<Card>> = found.into_iter().filter(|card| card.is_chosen(filter)).collect();
         match filter.order.as_str() {
@@ -237,7 +273,9 @@ impl Views {
                 chosen.sort_by_key(|card| std::cmp::Reverse(created(card)));
             }
         }
-        Ok(RunList { list: List::of_slice(window, &chosen, |card| card.row()), facets })
+        let mut list = List::of_slice(window, &chosen, |card| card.row());
+        list.total = list.total.filter(|_| is_complete);
+        Ok(RunList { list, facets, looked_at, complete: is_complete })
     }
 }
 
@@ -249,7 +287,7 @@ impl Views {
         let card = self.card(&run.store, &summary, run.stamp, view);
         let cards = [Arc::new(Card { whole: Some(self.whole_facts(run)), ..card })];
         let list = List::of_slice(hence_server::Window::WHOLE, &cards, |card| card.row());
-        Ok(RunList { list, facets: Facets::of(&cards) })
+        Ok(RunList { list, facets: Facets::of(&cards), looked_at: 1, complete: true })
     }
 }
 

@@ -7,6 +7,7 @@ use hence_server::{ApiError, Batch, Call, Event, Feed, Reply, Window};
 use hence_store::RunId;
 
 use super::Views;
+use super::cards::LISTED_RUNS_MAX;
 use super::error::{api_error, bad_request};
 use super::opened::{Opened, Stamp};
 use super::records::RecordRow;
@@ -39,7 +40,7 @@ struct StatusEvent {
 /// A change of the store, as an event.
 #[derive(Serialize)]
 struct RunsEvent {
-    /// The number of runs.
+    /// The number of runs, as far as a list looks at them.
     runs: usize,
     /// The runs that changed, the first of them.
     changed: Vec<String>,
@@ -103,11 +104,7 @@ impl Feed for RunFeed {
 impl StoreFeed {
     fn read(&mut self) -> Result<Batch, CliError> {
         let store = self.views.context.store()?;
-        let now: BTreeMap<RunId, Stamp> = store
-            .list()?
-            .into_iter()
-            .map(|found| (found.run.clone(), Stamp::of(&store, &found.run)))
-            .collect();
+        let (now, _) = Stamp::of_newest(&store, LISTED_RUNS_MAX)?;
         let Some(known) = self.known.replace(now.clone()) else {
             let event = RunsEvent { runs: now.len(), changed: Vec::new() };
             return Ok(Batch { events: vec![Event { name: "runs", id: None, data: data(&event) }] });
@@ -170,7 +167,8 @@ impl Views {
                 Ok(Stamp::of(&store, &id).number() ^ u64::from(lease))
             }
             None => {
-                let stamps = store.list()?.into_iter().map(|found| Stamp::of(&store, &found.run).number());
+                let (stamps, _) = Stamp::of_newest(&store, LISTED_RUNS_MAX)?;
+                let stamps = stamps.into_values().map(Stamp::number);
                 Ok(stamps.fold(1_u64, |sum, stamp| sum.rotate_left(5) ^ stamp) >> 1)
             }
         }

@@ -1,6 +1,6 @@
 //! A run that a request is about, and what is remembered between requests.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hence_engine::RunKind;
@@ -32,7 +32,22 @@ pub(super) struct Stamp([Option<hence_store::Stamp>; 3]);
 impl Stamp {
     /// Looks at the parts of a run.
     pub(super) fn of(store: &StoreHandle, run: &RunId) -> Self {
-        let stamps = store.stamps(run, &[skills::calls_name().as_str(), time_log::TIMES]);
+        Self::of_parts(&store.stamps(run, &[skills::calls_name().as_str(), time_log::TIMES]))
+    }
+
+    /// Looks at the parts of the newest runs, at most `runs_max`, and says whether there are more.
+    pub(super) fn of_newest(
+        store: &StoreHandle,
+        runs_max: usize,
+    ) -> Result<(BTreeMap<RunId, Self>, bool), StoreError> {
+        let names = [skills::calls_name(), time_log::times_name()];
+        let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+        let (stamps, has_more) = store.newest_stamps(&names, runs_max)?;
+        let stamps = stamps.into_iter().map(|(summary, stamps)| (summary.run, Self::of_parts(&stamps)));
+        Ok((stamps.collect(), has_more))
+    }
+
+    fn of_parts(stamps: &hence_store::Stamps) -> Self {
         let attachment = |place: usize| stamps.attachments.get(place).copied().flatten();
         Self([stamps.journal, attachment(0), attachment(1)])
     }

@@ -1,5 +1,8 @@
 //! A PostgreSQL server of a test's own, in a temporary folder and on a unix socket.
 //!
+//! HENCE_POSTGRES may name the folder of another server's programs, such as one of another version; what that folder lacks is
+//! taken from the programs that are installed.
+//!
 //! The server ends, and its folder is removed, when the test process ends, however it ends. Without the programs of
 //! PostgreSQL the tests say that they are skipped.
 #![allow(
@@ -30,6 +33,8 @@ const SERVER_SECONDS_MAX: u64 = 120;
 /// The programs of PostgreSQL and the user that they run as.
 pub(crate) struct Programs {
     folder: PathBuf,
+    /// The folder of the server's programs, if another one is named.
+    server: Option<PathBuf>,
     /// The user and group ids of `postgres`, if this process is root, as which the server refuses to run.
     user: Option<(u32, u32)>,
 }
@@ -74,13 +79,30 @@ fn find_programs() -> Result<Programs, String> {
     } else {
         None
     };
-    Ok(Programs { folder, user })
+    let server = std::env::var_os("HENCE_POSTGRES").map(PathBuf::from);
+    if let Some(server) = &server
+        && !["initdb", "postgres"].iter().all(|name| server.join(name).exists())
+    {
+        return Err(format!("HENCE_POSTGRES: {} has no initdb and postgres", server.display()));
+    }
+    Ok(Programs { folder, server, user })
 }
 
 impl Programs {
     /// Returns the command of a program of PostgreSQL, as its user.
     pub(crate) fn command(&self, name: &str) -> Command {
-        let mut command = Command::new(self.folder.join(name));
+        let of_server = self.server.as_ref().map(|server| server.join(name)).filter(|path| path.exists());
+        self.other_command(&of_server.unwrap_or_else(|| self.folder.join(name)))
+    }
+
+    /// Returns whether the server is another one than that of the installed programs and has none to copy it.
+    pub(crate) fn has_other_server(&self) -> bool {
+        self.server.as_ref().is_some_and(|server| !server.join("pg_basebackup").exists())
+    }
+
+    /// Returns the command of a program, as the user of the server.
+    pub(crate) fn other_command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
         if let Some((user, group)) = self.user {
             command.uid(user).gid(group);
         }
@@ -335,6 +357,20 @@ impl Cluster {
     /// Returns the command of a program of PostgreSQL.
     pub(crate) fn command(&self, name: &str) -> Command {
         self.programs.command(name)
+    }
+
+    /// Returns whether there can be no standby, and says so: the program that copies a server must be of its version.
+    pub(crate) fn cannot_be_copied(&self) -> bool {
+        let cannot = self.programs.has_other_server();
+        if cannot {
+            eprintln!("skipped: the server of HENCE_POSTGRES has no pg_basebackup");
+        }
+        cannot
+    }
+
+    /// Returns the programs of the server.
+    pub(crate) fn programs(&self) -> &'static Programs {
+        self.programs
     }
 }
 

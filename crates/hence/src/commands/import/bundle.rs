@@ -13,6 +13,7 @@ use crate::bundle::{
     BLOBS, BundleFile, CHILDREN, FORMAT, JOURNAL, MANIFEST, Manifest, is_local, referenced_blobs,
 };
 use crate::input;
+use crate::measured::state_creation;
 use crate::prelude::*;
 use crate::time_log::{TIMES, TIMES_ELSEWHERE, times_elsewhere_name};
 
@@ -127,8 +128,12 @@ fn add_run(store: &StoreHandle, id: RunId, contents: Contents) -> Result<bool, C
         attachments.extend((!times.is_empty()).then(|| (times_elsewhere_name(), times)));
         put_blobs()?;
     }
-    match store.create_foreign(NewRun { id, attachments, lines: journal }) {
-        Ok(_) => Ok(false),
+    match store.create_foreign(NewRun { id: id.clone(), attachments, lines: journal }) {
+        Ok(writer) => {
+            drop(writer);
+            state_creation(store, &id)?;
+            Ok(false)
+        }
         Err(StoreError::AlreadyCreated { .. }) => {
             // A bundle brings back values that the store has lost.
             put_blobs()?;

@@ -22,6 +22,7 @@ use crate::bundle::is_local;
 use crate::commands::review::REVIEWS;
 use crate::interactive::SCOPES;
 use crate::kind::whole_records;
+use crate::measured::state_creation;
 use crate::prelude::*;
 use crate::progress::Progress;
 
@@ -235,7 +236,9 @@ impl Source {
         let new = NewRun { id: run.clone(), attachments: self.attachments.clone(), lines: first.to_vec() };
         // A run that a stranger sent stays a stranger's.
         let mut writer = if from.was_made_here(run)? { to.create(new)? } else { to.create_foreign(new)? };
-        self.append_rest(&mut *writer, first.len())
+        self.append_rest(&mut *writer, first.len())?;
+        drop(writer);
+        state_creation(to, run)
     }
 
     fn append_rest(&self, writer: &mut dyn RunWriter, start: usize) -> Result<(), CliError> {
