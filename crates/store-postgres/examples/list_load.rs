@@ -12,7 +12,7 @@ use hence_store_postgres::PostgresStore;
 const NAMES: &[&str] = &["problem.json", "retry.json", "times.ndjson"];
 
 /// The number of runs from which on `hence runs` does not count.
-const COUNTED_MAX: u64 = 100_001;
+const COUNTED_MAX: u64 = 10_001;
 
 #[allow(clippy::print_stdout, reason = "the figures are the output")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -24,8 +24,9 @@ const YEAR_1: &str = "0001-01-01T00:00:00Z";
 /// The same moment in milliseconds after the beginning of 1970.
 const YEAR_1_MILLIS: i64 = -62_135_596_800_000;
 
-/// The columns that `found_run` reads, the id, and the place of the run. Times are texts, which keep every digit.
-const PAGE: &str = "select key, head_count, head_hash, journal_bytes, header, false, id, created_at::text \
+/// The columns that `found_run` reads, the id, and the place of the run. Times are texts, which keep every digit; the text has a
+/// name of its own, because an order by `created_at` would else be that of the texts, which no index has.
+const PAGE: &str = "select key, head_count, head_hash, journal_bytes, header, false, id, created_at::text as place \
      from {schema}.run \
      where section = $1 and (created_at, key) < ($2::text::timestamptz, $3) and created_at >= $4::text::timestamptz \
      order by created_at desc, key desc limit $5";

@@ -38,7 +38,7 @@ const PAGE_RUNS_MIN: usize = 200;
 const CLOCK_SECONDS_MAX: i64 = 3_600;
 
 /// The number of runs from which on they are not counted: counting reads them.
-const COUNTED_MAX: u64 = 100_001;
+const COUNTED_MAX: u64 = 10_001;
 
 /// Advice for a list that ended before the oldest run.
 const LOOK_AT_ALL: &str = "--limit 0 looks at all";
