@@ -22,7 +22,7 @@ use crate::session::Session;
 use crate::side_append::SideAppend;
 use crate::target::Target;
 use crate::tls::MakeTls;
-use crate::{Settings, lease};
+use crate::{Settings, lease, notices};
 
 /// The most connections for reading, opening runs and storing documents. Appends and the renewal of leases have others, up to
 /// five, so that no amount of reading keeps them waiting.
@@ -158,13 +158,14 @@ impl EngineHandle {
 pub(crate) struct Engine {
     pub(crate) target: Rc<Target>,
     pub(crate) settings: Settings,
-    tls: MakeTls,
+    pub(crate) tls: MakeTls,
     idle: RefCell<Vec<Session>>,
     permits: Semaphore,
     /// The leases that are renewed: the fence of each run by its key.
     pub(crate) leases: RefCell<BTreeMap<i64, lease::Fence>>,
     pub(crate) journals: Queue<JournalAppend>,
     pub(crate) side_logs: Queue<SideAppend>,
+    pub(crate) outgoing: notices::Outgoing,
 }
 
 impl Engine {
@@ -178,6 +179,7 @@ impl Engine {
             leases: RefCell::default(),
             journals: Queue::default(),
             side_logs: Queue::default(),
+            outgoing: notices::Outgoing::default(),
         })
     }
 

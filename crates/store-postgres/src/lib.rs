@@ -29,6 +29,7 @@ mod failure;
 mod journal_append;
 mod lease;
 mod migrate;
+mod notices;
 mod queue;
 mod reader;
 mod rows;

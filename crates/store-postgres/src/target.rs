@@ -20,7 +20,7 @@ const CONNECT_SECONDS_DEFAULT: u64 = 10;
 const SCHEMA_BYTES_MAX: usize = 63;
 
 /// The parameters that an address may have.
-const PARAMETERS: &str = "application_name, connect_timeout, dbname, host, keepalives_idle, options, password, port, schema, \
+const PARAMETERS: &str = "application_name, connect_timeout, dbname, host, keepalives_idle, notify, options, password, port, schema, \
                           sslmode, sslrootcert, target_session_attrs, tcp_user_timeout, user";
 
 /// The protection of a connection by TLS, with the meanings of libpq. Connections through a unix socket never use TLS.
@@ -55,8 +55,18 @@ pub(crate) struct Target {
     pub(crate) location: String,
     pub(crate) config: tokio_postgres::Config,
     pub(crate) schema: String,
+    pub(crate) notices: Notices,
     pub(crate) tls: TlsMode,
     pub(crate) roots: Roots,
+}
+
+/// The use of the server's notifications (`LISTEN` and `NOTIFY`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Notices {
+    /// Workers listen for changes of the queue, and whoever changes it sends notices.
+    Sent,
+    /// Workers only look now and then: a pooler that gives each transaction another connection loses notices.
+    Off,
 }
 
 impl Target {
@@ -119,6 +129,7 @@ impl Parts {
             location: location.to_owned(),
             config: tokio_postgres::Config::new(),
             schema: SCHEMA_DEFAULT.to_owned(),
+            notices: Notices::Sent,
             tls: TlsMode::Prefer,
             roots: Roots::Unnamed,
         };
@@ -151,6 +162,13 @@ impl Parts {
             }
             "port" => self.ports = value.split(',').map(str::to_owned).collect(),
             "schema" => target.schema = check_schema(value)?,
+            "notify" => {
+                target.notices = match &*value {
+                    "on" => Notices::Sent,
+                    "off" => Notices::Off,
+                    _ => return Err(expected(key, "on or off", &value)),
+                };
+            }
             "application_name" => drop(target.config.application_name(value)),
             "options" => drop(target.config.options(value)),
             "connect_timeout" => drop(target.config.connect_timeout(seconds(key, &value)?)),
