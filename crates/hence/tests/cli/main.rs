@@ -64,6 +64,8 @@ mod policies_nested;
 mod policies_per_call;
 mod policy;
 mod positions;
+#[cfg(target_os = "linux")]
+mod postgres;
 mod printed_words;
 mod problems;
 mod recorded_effects;
@@ -75,6 +77,7 @@ mod schema;
 mod secrets;
 #[cfg(unix)]
 mod serve;
+mod shared_nested;
 mod shipped_policies;
 mod skill;
 mod store;
