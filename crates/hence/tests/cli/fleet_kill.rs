@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use hence_testkit::cli::{Answer, World};
@@ -33,6 +34,12 @@ capabilities:
 /// The files of a run that are the same whenever it is executed.
 const DOCUMENTS: [&str; 5] =
     ["trace.ndjson", "problem.json", "skill.json", "capabilities.json", "skills.json"];
+
+/// The exit code of a command whose store could not be reached.
+const STORE_EXIT: i32 = 4;
+
+/// The times that such a command is repeated.
+const TRIES_MAX: usize = 5;
 
 /// The most runs whose bundles are compared.
 const BUNDLES_MAX: usize = 100;
@@ -83,6 +90,62 @@ fn for_each_run(runs: usize, work: impl Fn(usize) + Sync) {
     });
 }
 
+/// Whoever creates runs.
+struct Submitter<'a> {
+    world: &'a World,
+    store: &'a str,
+}
+
+impl Submitter<'_> {
+    fn create(&self, run: usize, command: &str) {
+        let (id, input) = (id(run), format!("number={run}"));
+        let document = ["--store", self.store, command, "skill.yaml", "--capabilities", "capabilities.yaml"];
+        let more = ["--input", &input, "--run-id", &id, "--now", "2026-02-02T00:00:00Z"];
+        let words = [&document[..], &more].concat();
+        let mut answer = self.world.ask(&words);
+        // A command that the restart of the server cut off is repeated, which changes nothing that was done.
+        for _ in 0..TRIES_MAX {
+            if answer.code != STORE_EXIT {
+                break;
+            }
+            answer = self.world.ask(&words);
+        }
+        assert_eq!(answer.code, 0, "{}", answer.stderr);
+    }
+}
+
+/// Whoever kills workers. Which one is chosen depends on the seed alone.
+struct Killer {
+    workers: Vec<Child>,
+    random: u64,
+}
+
+impl Killer {
+    fn kill_one(&mut self, next: Child) {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        let count = u64::try_from(self.workers.len()).unwrap();
+        let index = usize::try_from(self.random % count).unwrap();
+        let mut worker = std::mem::replace(&mut self.workers[index], next);
+        worker.kill().unwrap();
+        worker.wait().unwrap();
+    }
+}
+
+impl Drop for Killer {
+    fn drop(&mut self) {
+        stop(&mut self.workers);
+    }
+}
+
+fn stop(workers: &mut Vec<Child>) {
+    for mut worker in workers.drain(..) {
+        let _ = worker.kill();
+        let _ = worker.wait();
+    }
+}
+
 /// A store, the world around it, and workers.
 struct Fleet {
     world: World,
@@ -112,34 +175,10 @@ impl Fleet {
         serde_json::from_slice(&answer.stdout).unwrap_or_else(|_| panic!("{words:?}: {}", answer.stderr))
     }
 
-    fn submit(&self, run: usize) {
-        self.create(run, "submit");
-    }
-
-    fn create(&self, run: usize, command: &str) {
-        let (id, input) = (id(run), format!("number={run}"));
-        let document = [command, "skill.yaml", "--capabilities", "capabilities.yaml", "--input", &input];
-        let words = [&document[..], &["--run-id", &id, "--now", "2026-02-02T00:00:00Z"]].concat();
-        let answer = self.ask(&words);
-        assert_eq!(answer.code, 0, "{}", answer.stderr);
-    }
-
     fn start_worker(&self) -> Child {
         let words = ["--store", &self.store, "worker", "--concurrency", "2", "--lease", "2", "-q"];
         let words = [&words, self.options].concat();
         self.world.untimed(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
-    }
-
-    fn kill_one(&mut self) {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        let count = u64::try_from(self.workers.len()).unwrap();
-        let index = usize::try_from(self.random % count).unwrap();
-        let next = self.start_worker();
-        let mut worker = std::mem::replace(&mut self.workers[index], next);
-        worker.kill().unwrap();
-        worker.wait().unwrap();
     }
 
     /// Returns the number of jobs that are not settled, and the runs whose workers died too often by chance.
@@ -164,30 +203,50 @@ impl Fleet {
         (open.into_iter().map(count).sum(), runs)
     }
 
-    /// Kills a worker again and again until every run has ended. `at_half` is done once, when half of the runs have ended.
-    fn drive_with_kills(&mut self, runs: usize, mut at_half: Option<impl FnOnce()>) -> usize {
+    /// Submits runs, and kills a worker again and again from the first submission on until every run has ended. `at_half` is done once,
+    /// when half of the runs are submitted.
+    fn drive_with_kills(&mut self, runs: usize, workers: usize, mut at_half: Option<impl FnOnce()>) -> usize {
         let every = Duration::from_millis(u64::try_from(number("HENCE_FLEET_KILL_MS", 400)).unwrap());
-        let mut kills = 0;
-        loop {
-            let (unsettled, quarantined) = self.unsettled();
-            if unsettled == 0 {
-                return kills;
+        self.workers = (0..workers).map(|_| self.start_worker()).collect();
+        let (submitted, store) = (AtomicUsize::new(0), self.store.clone());
+        let submitter = Submitter { world: &self.world, store: &store };
+        // The workers are taken apart from the rest, which the threads that submit use too.
+        let mut killer = Killer { workers: std::mem::take(&mut self.workers), random: self.random };
+        let kills = std::thread::scope(|scope| {
+            let (submitter, submitted) = (&submitter, &submitted);
+            for part in 0..2 {
+                scope.spawn(move || {
+                    for run in (part..runs).step_by(2) {
+                        submitter.create(run, "submit");
+                        submitted.fetch_add(1, Ordering::SeqCst);
+                    }
+                });
             }
-            assert!(kills < KILLS_MAX, "it takes too long: {}", self.json(&["fleet"]));
-            if unsettled * 2 <= u64::try_from(runs).unwrap()
-                && let Some(half) = at_half.take()
-            {
-                half();
+            let mut kills = 0;
+            loop {
+                let done = submitted.load(Ordering::SeqCst);
+                let (unsettled, stuck) = self.unsettled();
+                if done == runs && unsettled == 0 {
+                    return kills;
+                }
+                assert!(kills < KILLS_MAX, "it takes too long: {}", self.json(&["fleet"]));
+                if done * 2 >= runs
+                    && let Some(half) = at_half.take()
+                {
+                    half();
+                }
+                killer.kill_one(self.start_worker());
+                kills += 1;
+                // Somebody looks after runs that lost too many workers by chance.
+                for run in stuck.iter().map(|run| run.split('/').next().unwrap()) {
+                    submitter.create(run[4..].parse().unwrap(), "submit");
+                }
+                // The test is about workers that die at any moment; the pause lets them get somewhere.
+                std::thread::sleep(every);
             }
-            self.kill_one();
-            kills += 1;
-            // Somebody looks after runs that lost too many workers by chance.
-            for run in quarantined.iter().map(|run| run.split('/').next().unwrap()) {
-                self.submit(run[4..].parse().unwrap());
-            }
-            // The test is about workers that die at any moment; the pause lets them get somewhere.
-            std::thread::sleep(every);
-        }
+        });
+        self.workers = std::mem::take(&mut killer.workers);
+        kills
     }
 
     /// Checks that every effect happened once, and returns the number of calls that were made for them.
@@ -223,18 +282,11 @@ impl Fleet {
         }
         all
     }
-
-    fn stop_workers(&mut self) {
-        for mut worker in self.workers.drain(..) {
-            let _ = worker.kill();
-            let _ = worker.wait();
-        }
-    }
 }
 
 impl Drop for Fleet {
     fn drop(&mut self) {
-        self.stop_workers();
+        stop(&mut self.workers);
     }
 }
 
@@ -275,9 +327,7 @@ fn workers_that_are_killed_lose_no_run_and_repeat_no_effect() {
     let (runs, workers) = (number("HENCE_FLEET_RUNS", 60), number("HENCE_FLEET_WORKERS", 4));
     let mut fleet = Fleet::new(".hence", &[]);
     assert_eq!(fleet.ask(&["queue", "add", "default"]).code, 0);
-    fleet.workers = (0..workers).map(|_| fleet.start_worker()).collect();
-    for_each_run(runs, |run| fleet.submit(run));
-    let kills = fleet.drive_with_kills(runs, None::<fn()>);
+    let kills = fleet.drive_with_kills(runs, workers, None::<fn()>);
     let asked = fleet.check_effects(runs);
     fleet.check_journals(runs);
     eprintln!("{runs} runs, {workers} workers, {kills} kills, {asked} calls for {} effects", runs * STEPS);
@@ -290,21 +340,19 @@ fn on_a_server_that_restarts_killed_workers_leave_the_bytes_of_a_folder_where_no
     let start = Instant::now();
     let mut fleet = Fleet::new(&cluster.address("schema=killed"), &["--share-nested"]);
     assert_eq!(fleet.ask(&["store", "migrate"]).code, 0);
-    fleet.workers = (0..workers).map(|_| fleet.start_worker()).collect();
-    for_each_run(runs, |run| fleet.submit(run));
-    let submitted = start.elapsed();
-    let kills = fleet.drive_with_kills(runs, Some(|| cluster.restart_immediately()));
-    let driven = start.elapsed() - submitted;
+    let kills = fleet.drive_with_kills(runs, workers, Some(|| cluster.restart_immediately()));
+    let driven = start.elapsed();
     let asked = fleet.check_effects(runs);
     fleet.check_journals(runs);
 
     // The same runs once more, in the same world because capabilities name their folder, in a store where nothing is killed or shared.
-    fleet.stop_workers();
+    stop(&mut fleet.workers);
     let hosted = std::mem::replace(&mut fleet.store, ".hence".to_owned());
     std::fs::remove_dir_all(fleet.world.path("effects")).unwrap();
     std::fs::create_dir(fleet.world.path("effects")).unwrap();
     std::fs::remove_file(fleet.world.path("asked.log")).unwrap();
-    for_each_run(runs, |run| fleet.create(run, "run"));
+    let calm = Submitter { world: &fleet.world, store: ".hence" };
+    for_each_run(runs, |run| calm.create(run, "run"));
     assert_eq!(fleet.check_effects(runs), runs * STEPS, "where nothing is killed nothing is called twice");
     // Every journal and every document, and the bundles of a hundred runs: an export is a process of its own.
     let copied = fleet.world.ask(&["store", "copy", &hosted, "copied"]);
@@ -322,9 +370,9 @@ fn on_a_server_that_restarts_killed_workers_leave_the_bytes_of_a_folder_where_no
         let run = run * runs / bundles;
         assert!(fleet.exported(&hosted, run) == fleet.exported(".hence", run), "{}", id(run));
     });
-    let (submitted, driven) = (submitted.as_secs(), driven.as_secs());
+    let driven = driven.as_secs();
     eprintln!(
-        "{runs} runs submitted in {submitted} s, driven in {driven} s by {workers} workers with {kills} kills and one restart of \
+        "{runs} runs submitted and driven in {driven} s by {workers} workers with {kills} kills and one restart of \
          the server, {asked} calls for {} effects; {} documents and {bundles} bundles equal those of a folder",
         runs * STEPS,
         one.len()
