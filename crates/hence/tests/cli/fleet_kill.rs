@@ -39,7 +39,7 @@ const DOCUMENTS: [&str; 5] =
 const STORE_EXIT: i32 = 4;
 
 /// The times that such a command is repeated.
-const TRIES_MAX: usize = 5;
+const TRIES_MAX: usize = 100;
 
 /// The most runs whose bundles are compared.
 const BUNDLES_MAX: usize = 100;
@@ -103,11 +103,14 @@ impl Submitter<'_> {
         let more = ["--input", &input, "--run-id", &id, "--now", "2026-02-02T00:00:00Z"];
         let words = [&document[..], &more].concat();
         let mut answer = self.world.ask(&words);
-        // A command that the restart of the server cut off is repeated, which changes nothing that was done.
+        // A command says at once that the server is not there, or that the restart cut it off. It is repeated, which changes nothing
+        // that was done.
         for _ in 0..TRIES_MAX {
             if answer.code != STORE_EXIT {
                 break;
             }
+            // The server takes some time to recover.
+            std::thread::sleep(Duration::from_millis(500));
             answer = self.world.ask(&words);
         }
         assert_eq!(answer.code, 0, "{}", answer.stderr);
