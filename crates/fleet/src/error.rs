@@ -90,6 +90,9 @@ pub enum QueueError {
     /// The queue could not be reached or did not answer in time: whether the operation took effect is not known.
     #[error("the queue cannot be reached: {0}")]
     Unavailable(String),
+    /// The place of the queue does not allow it, such as a role that may only read. Trying again changes nothing.
+    #[error("the queue cannot be used: {0}")]
+    Forbidden(String),
     /// Another process holds the lock for longer than operations take.
     #[error("the lock {path} is held for more than {seconds} s; is a process stopped that uses the queue?")]
     Locked {

@@ -8,7 +8,7 @@ use crate::error::{QueueError, Refusal};
 use crate::job::{Job, NewJob, Token, WorkerId};
 use crate::names::{CapabilityName, QueueName, ScheduleName, Time, WorkerName};
 use crate::queue::JobQueue;
-use crate::rows::{Limit, LimitScope, Schedule, WorkerRow};
+use crate::rows::{Key, Limit, LimitScope, Schedule, WorkerRow};
 use crate::state::{
     CancelReply, ClaimReply, ClaimRequest, Heartbeat, JobFilter, NewWorker, QueueReport, QueueState,
     Settlement, SubmitReply, WakeReply,
@@ -55,6 +55,31 @@ pub trait Host: Send + Sync {
         promise: Promise,
         edit: impl FnOnce(&mut QueueState, Time) -> Result<T, Refusal>,
     ) -> Result<T, QueueError>;
+
+    /// Reads the state as [`read`](Self::read) does, for a look that needs only the rows of these keys. A place from which reading
+    /// everything is slow reads only them.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    fn read_rows<T>(&self, keys: &[Key], look: impl FnOnce(&QueueState) -> T) -> Result<T, QueueError> {
+        let _ = keys;
+        self.read(look)
+    }
+
+    /// Changes the state as [`change`](Self::change) does, by an edit that reads and changes only the rows of these keys unless it
+    /// refuses. It may be called twice: a refusal is decided with all rows.
+    ///
+    /// # Errors
+    /// As for [`change`](Self::change).
+    fn change_rows<T>(
+        &self,
+        promise: Promise,
+        keys: &[Key],
+        edit: impl Fn(&mut QueueState, Time) -> Result<T, Refusal>,
+    ) -> Result<T, QueueError> {
+        let _ = keys;
+        self.change(promise, edit)
+    }
 }
 
 /// A queue that applies its rules in this process and stores rows in a place of its own.
@@ -82,7 +107,8 @@ impl<H: Host> JobQueue for HostedQueue<H> {
     }
 
     fn submit(&self, new: &NewJob) -> Result<SubmitReply, QueueError> {
-        self.0.change(Promise::Synced, |state, now| state.submit(new, now))
+        let keys = [Key::Job(new.run.clone()), Key::Queue(new.queue.clone()), Key::Counters];
+        self.0.change_rows(Promise::Synced, &keys, |state, now| state.submit(new, now))
     }
 
     fn claim(&self, request: &ClaimRequest) -> Result<ClaimReply, QueueError> {
@@ -103,7 +129,7 @@ impl<H: Host> JobQueue for HostedQueue<H> {
     }
 
     fn wake(&self, run: &RunId) -> Result<WakeReply, QueueError> {
-        self.0.change(Promise::Synced, |state, now| Ok(state.wake(run, now)))
+        self.0.change_rows(Promise::Synced, &[Key::Job(run.clone())], |state, now| Ok(state.wake(run, now)))
     }
 
     fn cancel(&self, run: &RunId) -> Result<CancelReply, QueueError> {
@@ -111,7 +137,11 @@ impl<H: Host> JobQueue for HostedQueue<H> {
     }
 
     fn job(&self, run: &RunId) -> Result<Option<Job>, QueueError> {
-        self.0.read(|state| state.job(run).cloned())
+        self.0.read_rows(&[Key::Job(run.clone())], |state| state.job(run).cloned())
+    }
+
+    fn has_queue(&self, queue: &QueueName) -> Result<bool, QueueError> {
+        self.0.read_rows(&[Key::Queue(queue.clone())], |state| state.has_queue(queue))
     }
 
     fn jobs(&self, filter: &JobFilter) -> Result<Vec<Job>, QueueError> {
@@ -202,8 +232,8 @@ impl<H: Host> JobQueue for HostedQueue<H> {
     ) -> Result<(), QueueError> {
         // Synced: a schedule that fires again because this was lost submits a run that exists, which changes nothing, but the
         // run's job may be forgotten by then.
-        self.0.change(Promise::Synced, |state, _| {
-            state.fired(name, due, next_at, failure);
+        self.0.change(Promise::Synced, |state, now| {
+            state.fired(name, due, next_at, failure, now);
             Ok(())
         })
     }

@@ -85,6 +85,12 @@ pub trait JobQueue: Send + Sync {
     /// [`QueueError`] when the queue cannot be read.
     fn job(&self, run: &RunId) -> Result<Option<Job>, QueueError>;
 
+    /// Returns whether a queue exists.
+    ///
+    /// # Errors
+    /// [`QueueError`] when the queue cannot be read.
+    fn has_queue(&self, queue: &QueueName) -> Result<bool, QueueError>;
+
     /// Lists jobs in the order of run ids.
     ///
     /// # Errors

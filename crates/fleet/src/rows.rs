@@ -122,6 +122,16 @@ pub struct Schedule {
     /// The reason for which the last submission failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// The submissions of the next time that failed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failures: u32,
+    /// The instant before which a submission that failed is not tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_at: Option<Time>,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// The numbers that are given next.

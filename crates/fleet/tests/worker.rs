@@ -171,6 +171,8 @@ fn a_schedule_that_was_missed_many_times_fires_once_for_the_last_of_them() {
             last_at: None,
             paused_at: None,
             note: None,
+            failures: 0,
+            retry_at: None,
         })
         .unwrap();
     let stop = StopFlag::default();

@@ -15,6 +15,7 @@ use hence_engine::{Measured, MemorySink, Run, Sink, SinkError};
 use hence_journal::{Head, RecordIndex};
 use hence_state::{Clock, ProblemSpec, Profile, Timestamp};
 
+use crate::calls::Entry;
 use crate::host::Host;
 use crate::links::{Links, Parent};
 use crate::pinned::{NewSkillRun, Pinned};
@@ -50,6 +51,27 @@ pub trait ChildRuns: Sync {
     /// # Errors
     /// [`SinkError`]; the step that nests the run then has no outcome.
     fn store(&self, child: &ChildRun) -> Result<(), SinkError>;
+
+    /// Returns whether nested runs are handed to others instead of being executed inside the step that uses them.
+    fn are_shared(&self) -> bool {
+        false
+    }
+
+    /// Creates a nested run with its first record and asks others to drive it. Doing it again changes nothing.
+    ///
+    /// # Errors
+    /// [`SinkError`], also when nobody can drive it; the step that nests the run then has no outcome.
+    fn hand_over(&self, child: &ChildRun) -> Result<(), SinkError> {
+        Err(format!("nobody can be asked to drive run {}", child.id).into())
+    }
+
+    /// Returns the call log of a nested run that others drove to its end; `None` while it has not ended.
+    ///
+    /// # Errors
+    /// [`SinkError`] when it cannot be read.
+    fn calls_of_ended(&self, _child: &str) -> Result<Option<Vec<Entry>>, SinkError> {
+        Ok(None)
+    }
 }
 
 /// A set without documents that stores no runs: for replays, and for hosts without a store.
@@ -160,9 +182,36 @@ impl VariableRules for NestedVariables {
     }
 }
 
+/// The part of a nested run that is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    FirstRecord,
+    Whole,
+}
+
 impl ChildRun {
     /// Writes a nested run as a journal; `None` when the run could not start.
     pub(crate) fn of(run: &NestedRun, source: Canonical, family: &Family, host: &dyn Host) -> Option<Self> {
+        Self::written(run, source, family, host, Extent::Whole)
+    }
+
+    /// Writes the first record of a nested run; `None` when the run cannot start.
+    pub(crate) fn begun(
+        run: &NestedRun,
+        source: Canonical,
+        family: &Family,
+        host: &dyn Host,
+    ) -> Option<Self> {
+        Self::written(run, source, family, host, Extent::FirstRecord)
+    }
+
+    fn written(
+        run: &NestedRun,
+        source: Canonical,
+        family: &Family,
+        host: &dyn Host,
+        extent: Extent,
+    ) -> Option<Self> {
         let id = family.name(run.run_id.as_ref()?);
         let skill = Skill::read(&parse(source.bytes()).ok()?).skill?;
         let prepared = Prepared::of(&skill, host).ok()?;
@@ -176,10 +225,12 @@ impl ChildRun {
         let mut sink = MemorySink::default();
         sink.append(&header).ok()?;
         let (program, book) = child.parts();
-        for outcome in &run.outcomes {
-            program.commit(book, outcome.clone(), &mut sink).ok()?.ok()?;
+        if extent == Extent::Whole {
+            for outcome in &run.outcomes {
+                program.commit(book, outcome.clone(), &mut sink).ok()?.ok()?;
+            }
+            program.end(book, &mut sink).ok()?;
         }
-        program.end(book, &mut sink).ok()?;
         let head = child.head();
         let MemorySink { journal, blobs } = sink;
         let blobs = blobs.into_values().collect();

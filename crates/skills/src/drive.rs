@@ -18,6 +18,7 @@ use crate::calls::{CallExecutor, CallGate, CallLog, CallName, Entry, LoggedWorke
 use crate::child::{ChildRuns, NoChildRuns};
 use crate::program::{SkillProgram, SkillRun};
 use crate::reach::may_act;
+use crate::shared_child::EndedChild;
 use crate::stop::{NeverStop, Stop};
 
 /// The interval at which a waiting run checks whether it should stop.
@@ -129,6 +130,52 @@ impl Driver<'_> {
             }
         }
         drive(run, &calls, self.workers, None, sink, observe)
+    }
+}
+
+/// The end of driving one nested run for the run around it.
+#[derive(Debug)]
+pub enum NestedDrive {
+    /// It ended.
+    Ended(Box<EndedChild>),
+    /// It waits for somebody, or was stopped.
+    Open,
+    /// The run around it does not come to its step: it went on without it, or was rolled back.
+    NotReached,
+}
+
+impl Driver<'_> {
+    /// Drives one nested run for the run around it, which is only read: executes the step `step` of the outermost run `run`, and makes
+    /// only the calls of the nested run `child`. The log holds the replies of the runs around it, and takes the calls of the nested run.
+    ///
+    /// # Errors
+    /// [`RunError`] when the log could not be written.
+    pub fn drive_nested(
+        &self,
+        mut run: SkillRun<'_, '_>,
+        step: &str,
+        child: &str,
+    ) -> Result<NestedDrive, RunError> {
+        let (program, _) = run.parts();
+        let (skill, family) = (program.progress().skill(), program.family());
+        let calls = CallExecutor::new(program.host(), self.log, self.stop).with_meter(self.meter);
+        let calls = calls.for_skill(skill, self.children, family).only(child.into());
+        let (request, lineage) = (program.request().clone(), program.lineage());
+        let step = loop {
+            match program.progress().start() {
+                Some(started) if *started.id == *step => break started,
+                Some(_) => {}
+                None => return Ok(NestedDrive::NotReached),
+            }
+        };
+        let memory = program.progress().state().memory.clone();
+        // The run around it records the outcome, when it executes the step itself.
+        let _ = execute_step(&calls, None, step, &memory, &request, &lineage);
+        match (calls.take_failure(), calls.take_ended()) {
+            (Some(error), _) => Err(RunError::CallLog(error)),
+            (None, Some(ended)) => Ok(NestedDrive::Ended(Box::new(ended))),
+            (None, None) => Ok(NestedDrive::Open),
+        }
     }
 }
 

@@ -25,6 +25,7 @@ mod program;
 mod reach;
 mod recorded_outcome;
 mod retry;
+mod shared_child;
 mod shared_inputs;
 mod stop;
 mod variables;
@@ -37,7 +38,7 @@ pub use calls::{
 };
 pub use child::{ChildRun, ChildRuns, NoChildRuns};
 pub use compare::{LinkError, begins_with, compare_origin, is_same_result};
-pub use drive::{Driver, finish};
+pub use drive::{Driver, NestedDrive, finish};
 pub use effective_records::{
     EffectiveRecord, RecordKind, effective_records, kind_of, outcomes_with_failures,
 };
@@ -51,6 +52,7 @@ pub use program::{SkillError, SkillProgram, SkillRun, asks_the_world};
 pub use reach::{acting_gates, callees, may_act, reaches_out, with_nested};
 pub use recorded_outcome::{RecordedOutcomeError, read as recorded_outcome};
 pub use retry::{first_failed, retry_log, usage_before};
+pub use shared_child::{EndedChild, is_nested_run};
 pub use shared_inputs::{SharedInput, SharedInputs};
 pub use stop::{NeverStop, Stop};
 pub use variables::SkillVariables;

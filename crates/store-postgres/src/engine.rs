@@ -23,7 +23,7 @@ use crate::session::Session;
 use crate::side_append::SideAppend;
 use crate::target::Target;
 use crate::tls::MakeTls;
-use crate::{Settings, lease};
+use crate::{Settings, lease, notices};
 
 /// The most connections for reading, opening runs and storing documents. Appends and the renewal of leases have others, up to
 /// five, so that no amount of reading keeps them waiting.
@@ -159,7 +159,7 @@ impl EngineHandle {
 pub(crate) struct Engine {
     pub(crate) target: Rc<Target>,
     pub(crate) settings: Settings,
-    tls: MakeTls,
+    pub(crate) tls: MakeTls,
     idle: RefCell<Vec<Session>>,
     permits: Semaphore,
     /// The leases that are renewed: the fence of each run by its key.
@@ -170,6 +170,7 @@ pub(crate) struct Engine {
     pub(crate) buckets: RefCell<BTreeMap<String, Rc<Bucket>>>,
     /// The name of the store in buckets, once it is known.
     pub(crate) store_name: RefCell<Option<String>>,
+    pub(crate) outgoing: notices::Outgoing,
 }
 
 impl Engine {
@@ -185,6 +186,7 @@ impl Engine {
             side_logs: Queue::default(),
             buckets: RefCell::default(),
             store_name: RefCell::default(),
+            outgoing: notices::Outgoing::default(),
         })
     }
 

@@ -31,6 +31,7 @@ mod journal_append;
 mod lease;
 mod migrate;
 mod newest;
+mod notices;
 mod queue;
 mod reader;
 mod rows;

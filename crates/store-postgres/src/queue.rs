@@ -15,19 +15,21 @@
 //! [`IDLE_MS_MAX`].
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use hence_canon::Digest;
-use hence_fleet::{Host, HostedQueue, Millis, Promise, QueueError, QueueState, Refusal, Row, Time};
-use hence_store::StoreError;
+use hence_fleet::{Host, HostedQueue, Key, Millis, Promise, QueueError, QueueState, Refusal, Row, Time};
+use hence_store::{DatabaseErrorKind, StoreError};
 use tokio::sync::oneshot;
 
 use crate::PostgresStore;
 use crate::engine::{Engine, EngineHandle};
 use crate::failure::{Effect, Failure};
+use crate::notices::{Listener, wait_until_sent};
 use crate::rows::column;
 use crate::session::Session;
 
@@ -52,8 +54,20 @@ pub struct Database {
     known: Mutex<Known>,
     /// The number of the last change, and the time at which it was asked for.
     seen: Mutex<(u64, Option<Instant>)>,
+    /// Notices of changes, from the first time that somebody asks for changes.
+    listener: OnceLock<Listener>,
+    /// Whether this queue has sent a notice, which is waited for at its end.
+    has_notified: AtomicBool,
     /// Milliseconds that are added to the time of the database, for tests.
     ahead: Arc<AtomicU64>,
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        if self.has_notified.load(Ordering::SeqCst) {
+            wait_until_sent(&self.engine);
+        }
+    }
 }
 
 /// The state of the queue as this process knows it.
@@ -66,6 +80,15 @@ struct Known {
     clock: Option<(i64, Instant)>,
 }
 
+/// The rows to read.
+#[derive(Clone)]
+enum Wanted {
+    /// Those that changed since a change; all of them if nothing is known, or too little.
+    Since(Option<i64>),
+    /// Those with these digests of keys.
+    Keys(Vec<Vec<u8>>),
+}
+
 /// Rows that were read.
 struct News {
     version: i64,
@@ -75,8 +98,13 @@ struct News {
     now_ms: i64,
 }
 
-/// Rows to write: the digest of the key, the content, and whether the row is gone.
-type Written = Vec<(Vec<u8>, String, bool)>;
+/// Rows to write.
+struct Written {
+    /// The digest of the key, the content, and whether the row is gone.
+    rows: Vec<(Vec<u8>, String, bool)>,
+    /// Whether workers are to hear of it.
+    is_news: bool,
+}
 
 impl fmt::Debug for Database {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -96,6 +124,8 @@ impl PostgresStore {
             engine: self.engine.clone(),
             known: Mutex::default(),
             seen: Mutex::default(),
+            listener: OnceLock::new(),
+            has_notified: AtomicBool::new(false),
             ahead,
         })
     }
@@ -110,6 +140,10 @@ const LOOK: &str =
 const VERSION: &str = "select version from {schema}.queue";
 
 const CHANGED: &str = "select content from {schema}.queue_row where version > $1 order by version";
+
+const BY_KEY: &str = "select content from {schema}.queue_row where key = any($1) and not is_gone";
+
+const ESTIMATE: &str = "select reltuples::bigint from pg_class where oid = '{schema}.queue_row'::regclass";
 
 const EVERYTHING: &str = "select content from {schema}.queue_row where not is_gone";
 
@@ -137,12 +171,7 @@ impl Database {
         if news.is_everything {
             known.state = QueueState::new();
         }
-        for content in &news.rows {
-            let row: Row = serde_json::from_str(content).map_err(|error| {
-                QueueError::Unavailable(format!("a row of the queue cannot be read: {error}"))
-            })?;
-            known.state.put(row);
-        }
+        put_rows(&mut known.state, &news.rows)?;
         known.version = Some(news.version);
         known.clock = Some((news.now_ms, Instant::now()));
         Ok(self.shifted(news.now_ms))
@@ -155,21 +184,69 @@ impl Database {
 
     /// Reads what changed since the last look, without a lock.
     fn refresh(&self, known: &mut Known) -> Result<Time, QueueError> {
-        let since = known.version;
+        let news = self.look(Wanted::Since(known.version))?;
+        self.note_version(news.version);
+        self.learn(known, news)
+    }
+
+    fn look(&self, wanted: Wanted) -> Result<News, QueueError> {
         let news = self.engine.call(move |engine| async move {
             Ok(engine
                 .attempt(async |session| {
                     session.begin_snapshot().await?;
-                    let news = read_news(&engine, session, LOOK, since).await?;
+                    let news = read_news(&engine, session, LOOK, &wanted).await?;
                     session.commit().await?;
                     Ok(news)
                 })
                 .await?)
         });
-        let news = news.map_err(unavailable)?;
-        self.note_version(news.version);
-        self.learn(known, news)
+        news.map_err(unavailable)
     }
+
+    /// Lets the thread of the store hold a transaction while this one decides. Returns the value of the decision, the number
+    /// of the change, and whether anything was written.
+    fn decide<T>(
+        &self,
+        promise: Promise,
+        wanted: Wanted,
+        edit: impl FnOnce(News) -> Result<(T, Written), QueueError>,
+    ) -> Result<(T, i64), Undecided> {
+        let (news_sender, news) = sync_channel(1);
+        let (decide, decision) = oneshot::channel::<Written>();
+        let done = self.engine.send(move |engine| async move {
+            transact(&engine, wanted, promise, news_sender, decision).await.map_err(StoreError::from)
+        });
+        let done = done.map_err(|error| Undecided::Before(unavailable(error)))?;
+        let Ok(found) = news.recv() else {
+            return Err(Undecided::Before(match done.recv() {
+                Ok(Err(error)) => unavailable(error),
+                _ => QueueError::Unavailable("the transaction ended before it began".to_owned()),
+            }));
+        };
+        let version = found.version;
+        // Dropping `decide` rolls the transaction back.
+        let (value, written) = edit(found).map_err(Undecided::Before)?;
+        let is_changed = !written.rows.is_empty();
+        if written.is_news {
+            self.has_notified.store(true, Ordering::SeqCst);
+        }
+        let sent = decide.send(written).is_ok();
+        match done.recv() {
+            Ok(Ok(())) if sent => Ok((value, if is_changed { version + 1 } else { version })),
+            Ok(Err(error)) => Err(Undecided::Unknown(unavailable(error))),
+            _ => Err(Undecided::Unknown(QueueError::Unavailable(
+                "the transaction ended before it was decided".to_owned(),
+            ))),
+        }
+    }
+}
+
+/// A change that was not made.
+enum Undecided {
+    /// Nothing was written.
+    Before(QueueError),
+    /// Whether it was stored is not known.
+    Unknown(QueueError),
 }
 
 impl Host for Database {
@@ -182,6 +259,10 @@ impl Host for Database {
     }
 
     fn version(&self) -> u64 {
+        let listener = self.listener.get_or_init(|| Listener::start(&self.engine));
+        if let Some(count) = listener.heard.count() {
+            return count;
+        }
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.1.is_none_or(|at| at.elapsed() >= Duration::from_millis(VERSION_MS)) {
             let version = self.engine.call(|engine| async move {
@@ -211,109 +292,164 @@ impl Host for Database {
         edit: impl FnOnce(&mut QueueState, Time) -> Result<T, Refusal>,
     ) -> Result<T, QueueError> {
         let mut known = self.known();
-        let since = known.version;
-        // The thread of the store holds the transaction while this one decides.
-        let (news_sender, news) = sync_channel(1);
-        let (decide, decision) = oneshot::channel::<Written>();
-        let done = self.engine.send(move |engine| async move {
-            transact(&engine, since, promise, news_sender, decision).await.map_err(StoreError::from)
+        if known.version.is_none() {
+            // Reading everything takes long; nobody is kept waiting meanwhile.
+            self.refresh(&mut known)?;
+        }
+        let decided = self.decide(promise, Wanted::Since(known.version), |found| {
+            let now = self.learn(&mut known, found)?;
+            let edited = edit(&mut known.state, now).map_err(QueueError::from);
+            let decided = edited.and_then(|value| Ok((value, written_rows(&known.state)?)));
+            if decided.is_err() {
+                known.state.undo();
+            }
+            decided
         });
-        let done = done.map_err(unavailable)?;
-        let Ok(found) = news.recv() else {
-            return Err(match done.recv() {
-                Ok(Err(error)) => unavailable(error),
-                _ => QueueError::Unavailable("the transaction ended before it began".to_owned()),
-            });
-        };
-        let version = found.version;
-        let now = self.learn(&mut known, found)?;
-        let value = match edit(&mut known.state, now) {
-            Ok(value) => value,
-            Err(refusal) => {
-                known.state.undo();
-                // Dropping the decision rolls the transaction back.
-                drop(decide);
-                return Err(refusal.into());
-            }
-        };
-        let written = match written_rows(&known.state) {
-            Ok(written) => written,
-            Err(error) => {
-                known.state.undo();
-                return Err(QueueError::Unavailable(format!(
-                    "a row of the queue cannot be written: {error}"
-                )));
-            }
-        };
-        let is_changed = !written.is_empty();
-        let sent = decide.send(written).is_ok();
-        match done.recv() {
-            Ok(Ok(())) if sent => {
+        match decided {
+            Ok((value, version)) => {
                 known.state.commit();
-                let version = if is_changed { version + 1 } else { version };
                 known.version = Some(version);
                 self.note_version(version);
                 Ok(value)
             }
-            outcome => {
-                // Whether it was stored is not known: the next operation reads what is.
+            Err(Undecided::Before(error)) => Err(error),
+            Err(Undecided::Unknown(error)) => {
+                // The next operation reads what is stored.
                 *known = Known { clock: known.clock, ..Known::default() };
-                Err(match outcome {
-                    Ok(Err(error)) => unavailable(error),
-                    _ => QueueError::Unavailable("the transaction ended before it was decided".to_owned()),
-                })
+                Err(error)
             }
+        }
+    }
+
+    fn read_rows<T>(&self, keys: &[Key], look: impl FnOnce(&QueueState) -> T) -> Result<T, QueueError> {
+        if self.known().version.is_some() {
+            return self.read(look);
+        }
+        let news = self.look(Wanted::Keys(digests(keys)?))?;
+        let mut state = QueueState::new();
+        put_rows(&mut state, &news.rows)?;
+        Ok(look(&state))
+    }
+
+    fn change_rows<T>(
+        &self,
+        promise: Promise,
+        keys: &[Key],
+        edit: impl Fn(&mut QueueState, Time) -> Result<T, Refusal>,
+    ) -> Result<T, QueueError> {
+        // A process that knows the queue reads what changed since, which is less than looking for rows.
+        if self.known().version.is_some() {
+            return self.change(promise, edit);
+        }
+        let decided = self.decide(promise, Wanted::Keys(digests(keys)?), |found| {
+            let mut state = QueueState::new();
+            put_rows(&mut state, &found.rows)?;
+            let value = edit(&mut state, self.shifted(found.now_ms))?;
+            Ok((value, written_rows(&state)?))
+        });
+        match decided {
+            Ok((value, version)) => {
+                self.note_version(version);
+                Ok(value)
+            }
+            // A refusal names what there is instead, which few rows do not tell.
+            Err(Undecided::Before(QueueError::Refused(_))) => self.change(promise, edit),
+            Err(Undecided::Before(error) | Undecided::Unknown(error)) => Err(error),
         }
     }
 }
 
+fn unreadable(error: serde_json::Error) -> QueueError {
+    QueueError::Unavailable(format!("a row of the queue cannot be read or written: {error}"))
+}
+
+fn put_rows(state: &mut QueueState, rows: &[String]) -> Result<(), QueueError> {
+    for content in rows {
+        state.put(serde_json::from_str(content).map_err(unreadable)?);
+    }
+    Ok(())
+}
+
+fn digest_of(key: &Key) -> Result<Vec<u8>, QueueError> {
+    let key = serde_json::to_string(key).map_err(unreadable)?;
+    Ok(Digest::of(key.as_bytes()).as_bytes().to_vec())
+}
+
+fn digests(keys: &[Key]) -> Result<Vec<Vec<u8>>, QueueError> {
+    keys.iter().map(digest_of).collect()
+}
+
 fn unavailable(error: StoreError) -> QueueError {
-    QueueError::Unavailable(error.to_string())
+    match &error {
+        StoreError::Database(refused)
+            if matches!(
+                refused.kind,
+                DatabaseErrorKind::ReadOnly
+                    | DatabaseErrorKind::AccessDenied
+                    | DatabaseErrorKind::NotMigrated
+            ) =>
+        {
+            QueueError::Forbidden(error.to_string())
+        }
+        _ => QueueError::Unavailable(error.to_string()),
+    }
 }
 
-fn written_rows(state: &QueueState) -> Result<Written, serde_json::Error> {
+fn written_rows(state: &QueueState) -> Result<Written, QueueError> {
     let rows = state.changes().into_iter().map(|row| {
-        let key = serde_json::to_string(&row.key())?;
-        let is_gone = matches!(row, Row::Gone(_));
-        Ok((Digest::of(key.as_bytes()).as_bytes().to_vec(), serde_json::to_string(&row)?, is_gone))
+        let content = serde_json::to_string(&row).map_err(unreadable)?;
+        Ok((digest_of(&row.key())?, content, matches!(row, Row::Gone(_))))
     });
-    rows.collect()
+    Ok(Written { rows: rows.collect::<Result<_, QueueError>>()?, is_news: state.may_be_news() })
 }
 
-/// Reads the rows that changed since a change, or all of them.
+/// Returns whether the queue may hold nearly as many jobs as it can, by the server's estimate.
+async fn is_nearly_full(engine: &Engine, session: &Session) -> Result<bool, Failure> {
+    let row = session.query_opt(ESTIMATE, &[]).await?;
+    let count: i64 = row.map_or(Ok(0), |row| column(&engine.target.location, &row, 0))?;
+    Ok(usize::try_from(count).unwrap_or_default() > hence_fleet::JOBS_MAX / 2)
+}
+
+/// Reads rows.
 async fn read_news(
     engine: &Engine,
     session: &Session,
     look: &'static str,
-    since: Option<i64>,
+    wanted: &Wanted,
 ) -> Result<News, Failure> {
     let location = &engine.target.location;
     let row = session.query_opt(look, &[]).await?;
     let row = row.ok_or_else(|| Failure::damaged(location, "the table of the queue has no row"))?;
     let (version, forgotten): (i64, i64) = (column(location, &row, 0)?, column(location, &row, 1)?);
     let now_ms = column(location, &row, 2)?;
-    // A restored database may be behind what this process knows.
-    let since = since.filter(|since| *since >= forgotten && *since <= version);
-    let rows = match since {
-        Some(since) if since == version => Vec::new(),
-        Some(since) => session.query(CHANGED, &[&since]).await?,
-        None => session.query(EVERYTHING, &[]).await?,
+    let (rows, is_everything) = match wanted {
+        // Near its limit all jobs are counted.
+        Wanted::Keys(_) if is_nearly_full(engine, session).await? => {
+            (session.query(EVERYTHING, &[]).await?, true)
+        }
+        Wanted::Keys(keys) => (session.query(BY_KEY, &[keys]).await?, false),
+        Wanted::Since(Some(since)) if *since == version => (Vec::new(), false),
+        // A restored database may be behind what this process knows.
+        Wanted::Since(Some(since)) if *since >= forgotten && *since < version => {
+            (session.query(CHANGED, &[since]).await?, false)
+        }
+        Wanted::Since(_) => (session.query(EVERYTHING, &[]).await?, true),
     };
     let rows = rows.iter().map(|row| column(location, row, 0)).collect::<Result<_, _>>()?;
-    Ok(News { version, is_everything: since.is_none(), rows, now_ms })
+    Ok(News { version, is_everything, rows, now_ms })
 }
 
 /// Reads what changed, waits for the decision, and writes it, in one transaction.
 async fn transact(
-    engine: &Engine,
-    since: Option<i64>,
+    engine: &Rc<Engine>,
+    wanted: Wanted,
     promise: Promise,
     news: std::sync::mpsc::SyncSender<News>,
     decision: oneshot::Receiver<Written>,
 ) -> Result<(), hence_store::DatabaseError> {
     let mut patience = engine.patience();
     let (session, found) = loop {
-        let failure = match begin(engine, since, promise).await {
+        let failure = match begin(engine, &wanted, promise).await {
             Ok(begun) => break begun,
             Err(failure) => failure,
         };
@@ -324,9 +460,13 @@ async fn transact(
     let decided = if news.send(found).is_ok() { decision.await.ok() } else { None };
     let finish = async {
         match decided {
-            Some(written) if !written.is_empty() => {
+            Some(written) if !written.rows.is_empty() => {
                 write(&session, version + 1, &written).await?;
-                session.commit().await
+                session.commit().await?;
+                if written.is_news {
+                    engine.notify_workers();
+                }
+                Ok(())
             }
             _ => session.roll_back().await,
         }
@@ -336,7 +476,7 @@ async fn transact(
 
 async fn begin<'a>(
     engine: &'a Engine,
-    since: Option<i64>,
+    wanted: &Wanted,
     promise: Promise,
 ) -> Result<(crate::engine::Pooled<'a>, News), Failure> {
     let session = engine.session().await?;
@@ -345,7 +485,7 @@ async fn begin<'a>(
     if promise == Promise::Buffered {
         session.batch("set local synchronous_commit = off").await?;
     }
-    match read_news(engine, &session, LOCK, since).await {
+    match read_news(engine, &session, LOCK, wanted).await {
         Ok(found) => Ok((session, found)),
         // Nothing was changed yet, so it can be tried again.
         Err(failure) if failure.effect == Effect::Unknown => {
@@ -356,9 +496,9 @@ async fn begin<'a>(
 }
 
 async fn write(session: &Session, version: i64, written: &Written) -> Result<(), Failure> {
-    let keys: Vec<&[u8]> = written.iter().map(|(key, ..)| &**key).collect();
-    let contents: Vec<&str> = written.iter().map(|(_, content, _)| &**content).collect();
-    let gone: Vec<bool> = written.iter().map(|(.., is_gone)| *is_gone).collect();
+    let keys: Vec<&[u8]> = written.rows.iter().map(|(key, ..)| &**key).collect();
+    let contents: Vec<&str> = written.rows.iter().map(|(_, content, _)| &**content).collect();
+    let gone: Vec<bool> = written.rows.iter().map(|(.., is_gone)| *is_gone).collect();
     session.query(WRITE, &[&keys, &contents, &gone, &version]).await?;
     session.query(COUNT, &[&version]).await?;
     let limit = version - GONE_CHANGES_MAX;

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use hence_store::{DatabaseError, DatabaseErrorKind};
+use tokio::sync::mpsc::UnboundedSender;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Row, Statement};
 
@@ -43,6 +44,15 @@ pub(crate) struct Session {
 impl Session {
     /// Connects and checks the version of the server.
     pub(crate) async fn connect(target: &Rc<Target>, tls: &MakeTls) -> Result<Self, Failure> {
+        Self::connect_hearing(target, tls, None).await
+    }
+
+    /// Connects and gives the payloads of notifications to `hears`, which is closed when the connection is lost.
+    pub(crate) async fn connect_hearing(
+        target: &Rc<Target>,
+        tls: &MakeTls,
+        hears: Option<UnboundedSender<String>>,
+    ) -> Result<Self, Failure> {
         let location = &target.location;
         let limit = target.config.get_connect_timeout().copied().unwrap_or(Duration::from_secs(10)) * 3;
         let connecting = tokio::time::timeout(limit, target.config.connect(tls.clone())).await;
@@ -55,8 +65,13 @@ impl Session {
         tokio::task::spawn_local(async move {
             // The client learns of a lost connection from its next answer.
             while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
-                if matches!(&message, AsyncMessage::Notice(notice) if notice.severity() == "WARNING") {
-                    warned.set(true);
+                match message {
+                    AsyncMessage::Notice(notice) if notice.severity() == "WARNING" => warned.set(true),
+                    AsyncMessage::Notification(heard) => {
+                        // Nobody listens any more if this fails.
+                        let _ = hears.as_ref().map(|hears| hears.send(heard.payload().to_owned()));
+                    }
+                    _ => {}
                 }
             }
         });

@@ -20,7 +20,7 @@ const CONNECT_SECONDS_DEFAULT: u64 = 10;
 const SCHEMA_BYTES_MAX: usize = 63;
 
 /// The parameters that an address may have.
-const PARAMETERS: &str = "application_name, bucket, connect_timeout, dbname, host, keepalives_idle, options, password, pooler, port, schema, \
+const PARAMETERS: &str = "application_name, bucket, connect_timeout, dbname, host, keepalives_idle, notify, options, password, pooler, port, schema, \
                           sslmode, sslrootcert, target_session_attrs, tcp_user_timeout, user";
 
 /// The protection of a connection by TLS, with the meanings of libpq. Connections through a unix socket never use TLS.
@@ -68,8 +68,18 @@ pub(crate) struct Target {
     pub(crate) pooling: Pooling,
     /// The bucket for large values.
     pub(crate) bucket: Option<String>,
+    pub(crate) notices: Notices,
     pub(crate) tls: TlsMode,
     pub(crate) roots: Roots,
+}
+
+/// The use of the server's notifications (`LISTEN` and `NOTIFY`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Notices {
+    /// Workers listen for changes of the queue, and whoever changes it sends notices.
+    Sent,
+    /// Workers only look now and then: a pooler that gives each transaction another connection loses notices.
+    Off,
 }
 
 impl Target {
@@ -134,6 +144,7 @@ impl Parts {
             schema: SCHEMA_DEFAULT.to_owned(),
             pooling: Pooling::Session,
             bucket: None,
+            notices: Notices::Sent,
             tls: TlsMode::Prefer,
             roots: Roots::Unnamed,
         };
@@ -174,6 +185,13 @@ impl Parts {
                 }
             }
             "bucket" => target.bucket = Some(value),
+            "notify" => {
+                target.notices = match &*value {
+                    "on" => Notices::Sent,
+                    "off" => Notices::Off,
+                    _ => return Err(expected(key, "on or off", &value)),
+                };
+            }
             "application_name" => drop(target.config.application_name(value)),
             "options" => drop(target.config.options(value)),
             "connect_timeout" => drop(target.config.connect_timeout(seconds(key, &value)?)),

@@ -51,6 +51,12 @@ pub trait Capabilities: Registry {
         None
     }
 
+    /// Says that a nested run is about to be run. Where somebody else runs it and it has not ended, returns what the run around it
+    /// waits for.
+    fn nested_run_begins(&mut self, _run: &NestedRun) -> Option<Waiting> {
+        None
+    }
+
     /// Says that a step of a nested run begins. `path` is that of its calls.
     fn nested_step_begins(&mut self, _path: &Arc<str>, _step: &Arc<str>) {}
 

@@ -19,7 +19,7 @@ use crate::skill::{
     Foreach, ITERATIONS_MAX, ItemErrors, PARALLEL_MAX, Scatter, ScatterMerge, SourceExpression, Step, Uses,
     While,
 };
-use crate::state::{Frame, Memory, Names};
+use crate::state::{Frame, Memory, Names, RunStatus};
 
 /// The combined result of the calls of a step.
 pub(super) struct CallsResult {
@@ -316,8 +316,23 @@ impl Caller<'_, '_> {
             let output = known.result?;
             return Ok(CallOutput { output, meta: Object::new() });
         }
-        let (report, made) =
-            run_in(&skill, &request, (lineage.clone(), path.clone()), self.context.capabilities);
+        let begun = NestedRun {
+            skill_id: id.clone(),
+            depth: self.context.depth() + 1,
+            parent_skill_id: self.context.skill_id.clone(),
+            parent_run_id: self.context.run_id.clone(),
+            lineage: lineage.clone(),
+            status: RunStatus::Pending,
+            run_id,
+            step_id: self.step.id.clone(),
+            path: path.clone(),
+            inputs,
+            outcomes: Vec::new(),
+        };
+        if let Some(waiting) = self.context.capabilities.nested_run_begins(&begun) {
+            return Err(Stop::Waiting(waiting));
+        }
+        let (report, made) = run_in(&skill, &request, (lineage, path), self.context.capabilities);
         let held =
             made.iter().find(|call| call.is_held()).and_then(|call| call.reply.as_ref().err()).cloned();
         self.stats.made.extend(made);
@@ -334,19 +349,7 @@ impl Caller<'_, '_> {
         if report.failure.is_none() {
             self.stats.nested_errors.extend(FailedPart::nested(id, &report.outcomes));
         }
-        let ended = NestedRun {
-            skill_id: id.clone(),
-            depth: self.context.depth() + 1,
-            parent_skill_id: self.context.skill_id.clone(),
-            parent_run_id: self.context.run_id.clone(),
-            lineage,
-            status: report.state.status,
-            run_id,
-            step_id: self.step.id.clone(),
-            path,
-            inputs,
-            outcomes: report.outcomes,
-        };
+        let ended = NestedRun { status: report.state.status, outcomes: report.outcomes, ..begun };
         self.stats.nested.extend(self.context.capabilities.nested_run_ended(&ended));
         match report.failure {
             None => Ok(CallOutput { output: report.state.result(), meta: hence_canon::Object::new() }),

@@ -136,6 +136,35 @@ pub(super) fn a_child_that_ends_before_its_parent_parks_is_noticed(place: &dyn P
     assert_eq!(worker.settle(&parent, Settlement::Parked(Wait::Children(children()))).state.word(), "parked");
 }
 
+pub(super) fn cancelling_a_parent_cancels_what_it_waits_for(place: &dyn Place) {
+    let queue = place.open();
+    submit(&*queue, "a");
+    let worker = worker(&*queue, "w");
+    let parent = worker.claim_one();
+    submit(&*queue, "b");
+    submit(&*queue, "c");
+    worker.settle(&parent, Settlement::Parked(Wait::Children(children())));
+    let child = worker.claim_one();
+    queue.cancel(&run("a")).unwrap();
+    assert_eq!(word(&*queue, "a"), "cancelled");
+    // One is driven, and is asked to stop; the other is not driven at all.
+    let asked = queue.job(&child.run).unwrap().unwrap();
+    assert!(asked.cancel_wanted);
+    let other = if child.run == run("b") { "c" } else { "b" };
+    assert_eq!(word(&*queue, other), "cancelled");
+    assert_eq!(worker.settle(&child, Settlement::Released).state.word(), "cancelled");
+    // A parent that is cancelled while it is driven cancels what it comes to wait for.
+    for name in ["a", "b", "c"] {
+        submit(&*queue, name);
+    }
+    let parent = worker.claim_one();
+    queue.cancel(&run("a")).unwrap();
+    worker.settle(&parent, Settlement::Parked(Wait::Children(children())));
+    for name in ["a", "b", "c"] {
+        assert_eq!(word(&*queue, name), "cancelled", "{name}");
+    }
+}
+
 pub(super) fn a_failed_drive_is_tried_again_later_and_later_until_it_is_dead(place: &dyn Place) {
     let queue = place.open();
     submit(&*queue, "a");

@@ -166,6 +166,7 @@ contract! {
         a_timer_is_due_at_its_time,
         a_parent_is_ready_when_its_last_child_is_over,
         a_child_that_ends_before_its_parent_parks_is_noticed,
+        cancelling_a_parent_cancels_what_it_waits_for,
         a_failed_drive_is_tried_again_later_and_later_until_it_is_dead,
         a_hopeless_run_is_dead_at_once,
         a_busy_run_is_tried_again_without_counting,

@@ -80,6 +80,8 @@ fn schedule(queue: &dyn JobQueue, name: &str, of: &str) -> Schedule {
         last_at: None,
         paused_at: None,
         note: None,
+        failures: 0,
+        retry_at: None,
     }
 }
 
@@ -94,6 +96,13 @@ pub(super) fn a_schedule_fires_once_for_each_time(place: &dyn Place) {
     let (name, at) = (&nightly.name, nightly.next_at.unwrap());
     queue.fired(name, at, Some(at), Some("no such skill")).unwrap();
     assert_eq!(queue.schedules().unwrap()[0].note.as_deref(), Some("no such skill"));
+    // A submission that fails is tried again after a wait that doubles, for the same time.
+    for wait in [1, 2, 4] {
+        assert!(queue.due_schedules().unwrap().is_empty(), "not before {wait} s");
+        place.pass(Millis::seconds(wait));
+        assert_eq!(queue.due_schedules().unwrap()[0].next_at, Some(at));
+        queue.fired(name, at, Some(at), Some("no such skill")).unwrap();
+    }
     let next = at.plus(Millis::seconds(3600));
     queue.fired(name, at, Some(next), None).unwrap();
     // Another worker that fired the same time, only later.

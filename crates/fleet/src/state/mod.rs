@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use hence_store::RunId;
 
 use crate::error::Refusal;
-use crate::job::Job;
+use crate::job::{Job, JobState};
 use crate::names::{QueueName, ScheduleName, Time, WorkerName};
 use crate::rows::{Counters, Key, Limit, LimitScope, QueueRow, Row, Schedule, Scope, WorkerRow};
 use index::Index;
@@ -174,8 +174,23 @@ impl QueueState {
     }
 
     /// Returns whether a queue exists. The default one always does.
-    fn has_queue(&self, queue: &QueueName) -> bool {
+    pub fn has_queue(&self, queue: &QueueName) -> bool {
         *queue == QueueName::default_queue() || self.queues.contains_key(queue)
+    }
+
+    /// Returns whether the changes since the last [`commit`](Self::commit) may let a worker claim a job that it could not claim before.
+    pub fn may_be_news(&self) -> bool {
+        let has_limits = !self.limits.is_empty();
+        self.changes().iter().any(|row| match row {
+            Row::Job(job) => match job.state {
+                JobState::Ready { .. } => true,
+                // Its end makes room under a limit.
+                JobState::Claimed(_) => false,
+                _ => has_limits,
+            },
+            Row::Queue(_) | Row::Limit(..) | Row::Gone(Key::Limit(_)) => true,
+            _ => false,
+        })
     }
 
     /// Refuses a queue that does not exist.

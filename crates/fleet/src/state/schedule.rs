@@ -1,6 +1,7 @@
 //! Schedules. The next time of a schedule is computed by the caller, who knows time zones.
 
 use super::QueueState;
+use super::settle::{BACKOFF_MAX, backoff};
 use crate::error::Refusal;
 use crate::job::cut_reason;
 use crate::names::{ScheduleName, Time};
@@ -48,22 +49,41 @@ impl QueueState {
     /// Returns the schedules that are due.
     pub fn due_schedules(&self, now: Time) -> Vec<Schedule> {
         let is_due = |schedule: &&Schedule| {
-            schedule.paused_at.is_none() && schedule.next_at.is_some_and(|at| at <= now)
+            schedule.paused_at.is_none()
+                && schedule.next_at.is_some_and(|at| at <= now)
+                && schedule.retry_at.is_none_or(|at| at <= now)
         };
         self.schedules.values().filter(is_due).cloned().collect()
     }
 
-    /// Notes that the submission of `due` was made or failed, and sets the next time. A schedule that another worker moved on meanwhile,
-    /// or that no longer exists, stays as it is.
-    pub fn fired(&mut self, name: &ScheduleName, due: Time, next_at: Option<Time>, failure: Option<&str>) {
+    /// Notes that the submission of `due` was made or failed, and sets the next time. A submission that failed is tried again after a
+    /// wait that grows. A schedule that another worker moved on meanwhile, or that no longer exists, stays as it is.
+    pub fn fired(
+        &mut self,
+        name: &ScheduleName,
+        due: Time,
+        next_at: Option<Time>,
+        failure: Option<&str>,
+        now: Time,
+    ) {
         let Some(schedule) = self.schedules.get(name).filter(|schedule| schedule.next_at == Some(due)) else {
             return;
         };
-        let (last_at, note) = match failure {
-            None => (Some(due), None),
-            Some(reason) => (schedule.last_at, Some(cut_reason(reason))),
+        let schedule = match failure {
+            None => Schedule {
+                next_at,
+                last_at: Some(due),
+                note: None,
+                failures: 0,
+                retry_at: None,
+                ..schedule.clone()
+            },
+            Some(reason) => {
+                let failures = schedule.failures.saturating_add(1);
+                let retry_at = Some(now.plus(backoff(failures, BACKOFF_MAX)));
+                Schedule { next_at, note: Some(cut_reason(reason)), failures, retry_at, ..schedule.clone() }
+            }
         };
-        let schedule = Schedule { next_at, last_at, note, ..schedule.clone() };
         self.change(Row::Schedule(schedule));
     }
 

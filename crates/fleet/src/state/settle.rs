@@ -109,6 +109,11 @@ impl QueueState {
         clear_requests(&mut job);
         self.change(crate::rows::Row::Job(job.clone()));
         self.after_settling(run, now);
+        if let (JobState::Cancelled { .. }, Settlement::Parked(Wait::Children(children))) =
+            (&job.state, settlement)
+        {
+            self.cancel_children(children, now);
+        }
         Ok(job)
     }
 
@@ -222,7 +227,16 @@ impl QueueState {
         }
     }
 
-    /// Cancels a job. The run stays as it is; submitting it again continues it.
+    /// Cancels jobs that a cancelled job waited for, and those that they wait for.
+    fn cancel_children(&mut self, children: &BTreeSet<RunId>, now: Time) {
+        for child in children {
+            // A child in no queue needs nothing.
+            let _ = self.cancel(child, now);
+        }
+    }
+
+    /// Cancels a job, and the jobs of the nested runs that it waits for. The runs stay as they are; submitting the job again continues
+    /// them.
     ///
     /// # Errors
     /// [`Refusal::NoSuchJob`].
@@ -232,11 +246,16 @@ impl QueueState {
         if job.is_settled() {
             return Ok(CancelReply::Settled(job.clone()));
         }
+        let children = match &job.state {
+            JobState::Parked { wait: Wait::Children(children), .. } => children.clone(),
+            _ => BTreeSet::new(),
+        };
         self.change_job(run, |job| match is_claimed {
             true => job.cancel_wanted = true,
             false => job.state = JobState::Cancelled { at: now },
         });
         self.after_settling(run, now);
+        self.cancel_children(&children, now);
         let job = self.jobs.get(run).cloned().ok_or_else(|| Refusal::NoSuchJob(run.clone()))?;
         Ok(if is_claimed { CancelReply::Asked(job) } else { CancelReply::Cancelled(job) })
     }

@@ -273,7 +273,7 @@ impl WorkerCore {
                 self.next_claim = now;
             }
             // Nobody but a person can change that.
-            Reply::Registered(Err(error @ QueueError::Refused(_))) => {
+            Reply::Registered(Err(error @ (QueueError::Refused(_) | QueueError::Forbidden(_)))) => {
                 self.failure = Some(error);
                 self.phase = Phase::Draining;
             }

@@ -495,6 +495,12 @@ impl World {
         open.map(|job| format!("{}: {:?}", job.run, job.state)).collect::<Vec<_>>().join("; ")
     }
 
+    /// Returns whether a run was cancelled, or the run that waited for it: the id of a child begins with that of its parent.
+    fn is_cancelled(&self, run: &RunId) -> bool {
+        let is_above = |one: &RunId| run.as_str().starts_with(&format!("{one}-"));
+        self.cancelled.iter().any(|one| one == run || is_above(one))
+    }
+
     /// Judges how everything ended.
     fn judge_end(&self) -> Result<(), String> {
         if let Some(mismatch) = self.store.mismatch() {
@@ -505,7 +511,7 @@ impl World {
             let blocked = stored.script.get(stored.journal.len());
             let is_expected = match (&job.state, blocked) {
                 (JobState::Ended { .. }, None) => true,
-                (JobState::Cancelled { .. }, _) => self.cancelled.contains(run),
+                (JobState::Cancelled { .. }, _) => self.is_cancelled(run),
                 (JobState::Dead { .. }, Some(Op::Fails(u32::MAX))) => job.failures >= FAILURES_MAX,
                 (JobState::Quarantined { .. }, Some(Op::Poison)) => job.crashes >= CRASHES_MAX,
                 _ => false,

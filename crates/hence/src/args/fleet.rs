@@ -62,6 +62,9 @@ pub(crate) struct WorkerArgs {
     /// The seconds after which another worker may take over what this one drives, if it does not report
     #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = super::skill::seconds)]
     pub(crate) lease: Duration,
+    /// Hand nested skills to all workers as runs of their own, instead of running them inside the step that uses them
+    #[arg(long)]
+    pub(crate) share_nested: bool,
     /// Serve metrics and health over HTTP at this address, such as 127.0.0.1:9464
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<SocketAddr>,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hence_fleet::{
-    Job, JobFilter, JobKind, JobQueue, JobState, QueueReport, Time, Wait, WorkerName, WorkerRow,
+    Job, JobFilter, JobKind, JobQueue, JobState, QueueReport, Schedule, Time, Wait, WorkerName, WorkerRow,
 };
 
 use super::observer::kind_word;
@@ -22,6 +22,23 @@ pub(crate) struct FleetReport {
     stuck: Vec<StuckRow>,
     /// Whether there are more such runs than were asked for.
     more_stuck: bool,
+    /// The schedules whose last submission failed.
+    failing_schedules: Vec<FailingSchedule>,
+}
+
+/// A schedule whose last submission failed.
+#[derive(Serialize, JsonSchema)]
+struct FailingSchedule {
+    /// The name.
+    schedule: String,
+    /// The reason.
+    reason: String,
+    /// The submissions that failed one after the other.
+    failures: u32,
+    /// The time from which it is tried again.
+    retry_at: Option<String>,
+    /// The command that shows the schedule.
+    command: String,
 }
 
 /// A queue.
@@ -106,6 +123,17 @@ impl Text for FleetReport {
                 text.push_str("… and more; --limit shows them\n");
             }
         }
+        if !self.failing_schedules.is_empty() {
+            let head = ["SCHEDULE", "FAILED", "REASON", "NEXT"].map(str::to_owned);
+            let row = |failing: &FailingSchedule| {
+                let reason = one_line(&failing.reason, REASON_CHARACTERS_MAX);
+                let failed = format!("{} times", failing.failures);
+                [escape(&failing.schedule), failed, reason, escape(&failing.command)]
+            };
+            let rows: Vec<[String; 4]> =
+                std::iter::once(head).chain(self.failing_schedules.iter().map(row)).collect();
+            text.push_str(&format!("\n{}", columns(&rows)));
+        }
         text
     }
 }
@@ -169,7 +197,16 @@ fn look(
     }
     let more_stuck = stuck.len() > limit;
     stuck.truncate(limit);
-    Ok(FleetReport { queues: queue_rows(&queue.queues()?, now), workers, stuck, more_stuck })
+    let failing = |schedule: &Schedule| {
+        let reason = schedule.note.clone()?;
+        let command = hint::command(context, &["queue", "schedules"]);
+        let retry_at = schedule.retry_at.map(time_text);
+        let (schedule, failures) = (schedule.name.to_string(), schedule.failures);
+        Some(FailingSchedule { schedule, reason, failures, retry_at, command })
+    };
+    let failing_schedules = queue.schedules()?.iter().filter_map(failing).collect();
+    let queues = queue_rows(&queue.queues()?, now);
+    Ok(FleetReport { queues, workers, stuck, more_stuck, failing_schedules })
 }
 
 /// Describes queues.

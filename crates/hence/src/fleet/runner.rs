@@ -1,7 +1,9 @@
 //! Driving a claimed run: what `hence resume` does, with the end told to the queue instead of a person.
 
-use hence_fleet::{Claim, Runner, Schedule, Settlement, StopFlag, Time, Wait};
-use hence_skills::{OpenTimers, Stop};
+use std::collections::BTreeSet;
+
+use hence_fleet::{CHILDREN_MAX, Claim, Job, JobState, Runner, Schedule, Settlement, StopFlag, Time, Wait};
+use hence_skills::{OpenTimers, Stop, is_nested_run};
 use hence_store::{RunId, StoreHandle};
 
 use crate::code::Code;
@@ -9,7 +11,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::kind::{self, DriveOptions, Imported, Purpose};
-use crate::skills;
+use crate::skills::{self, NestedRuns};
 use crate::store_place::StorePlace;
 use crate::target::Journal;
 
@@ -17,6 +19,7 @@ use crate::target::Journal;
 pub(super) struct StoreRunner {
     context: Context,
     store: StoreHandle,
+    nested: NestedRuns,
 }
 
 struct Stopping<'a>(&'a StopFlag);
@@ -28,17 +31,34 @@ impl Stop for Stopping<'_> {
 }
 
 impl StoreRunner {
-    pub(super) fn new(place: StorePlace, store: StoreHandle) -> Self {
-        Self { context: Context::of_worker(place, store.clone()), store }
+    pub(super) fn new(place: StorePlace, store: StoreHandle, nested: NestedRuns) -> Self {
+        Self { context: Context::of_worker(place, store.clone()), store, nested }
     }
 
-    fn resume(&self, run: &RunId, stop: &StopFlag) -> Result<Exit, CliError> {
-        let journal = Journal::of_stored(self.store.clone(), run)?;
+    fn resume(&self, run: &RunId, stop: &StopFlag) -> Result<Exit, Settlement> {
+        let failed = |error: CliError| self.failed(run, &error);
+        let journal = Journal::of_stored(self.store.clone(), run).map_err(failed)?;
         // Nobody is there to allow what an imported run would call.
-        let opened = kind::open(&journal, &[], Purpose::Resume(Imported::Refused))?;
+        let opened = kind::open(&journal, &[], Purpose::Resume(Imported::Refused));
+        let opened = opened.map_err(|error| self.not_opened(run, &error))?;
         let stopping = Stopping(stop);
-        let options = DriveOptions { stop: Some(&stopping), ..DriveOptions::default() };
-        opened.resume(&self.context, &journal, options)
+        let options = DriveOptions { stop: Some(&stopping), nested: self.nested, ..DriveOptions::default() };
+        opened.resume(&self.context, &journal, options).map_err(failed)
+    }
+
+    /// Returns the end of a claim on a run that this program cannot open: the skill, the nested skills or the capabilities that it pins
+    /// are not there, or this version of the program does not know one of them. A worker of another version may.
+    fn not_opened(&self, run: &RunId, error: &CliError) -> Settlement {
+        match error.code {
+            Code::NoSuchPlace
+            | Code::Refused
+            | Code::Nested
+            | Code::Capabilities
+            | Code::OtherCapabilities => {
+                Settlement::Declined { reason: format!("{} {}", error.code, error.message) }
+            }
+            _ => self.failed(run, error),
+        }
     }
 
     /// Returns the event that a waiting run waits for.
@@ -48,10 +68,27 @@ impl StoreRunner {
         if let OpenTimers::Only(due) | OpenTimers::AndPeople(due) = history.open_timers() {
             return Some(Wait::Until(Time::from_millis(u64::try_from(due.as_millis()).unwrap_or_default())));
         }
-        let questions: Vec<String> = history.questions().map(|(call, _)| call.step.to_string()).collect();
+        let people = history.questions().filter(|(call, _)| !is_nested_run(&call.capability));
+        let questions: Vec<String> = people.map(|(call, _)| call.step.to_string()).collect();
+        let nested: BTreeSet<RunId> = history.shared_runs().filter_map(|run| RunId::new(run).ok()).collect();
         match questions.as_slice() {
+            [] if nested.len() > CHILDREN_MAX => {
+                Some(Wait::Person("more nested runs than one run may wait for".to_owned()))
+            }
+            [] if !nested.is_empty() => Some(Wait::Children(nested)),
             [] => None,
             steps => Some(Wait::Person(format!("step {}", steps.join(", ")))),
+        }
+    }
+
+    /// Wakes the run around a nested one that ended, if it does not wait for nested runs alone: those are waited for by the queue.
+    fn wake_parent(&self, run: &RunId) {
+        let Some(parent) = skills::parent_of(&self.store, run) else { return };
+        // Should it fail, the run around it is looked at now and then.
+        let Ok(queue) = self.context.place.queue() else { return };
+        let waits = |job: &Job| matches!(job.state, JobState::Parked { wait: Wait::Children(_), .. });
+        if matches!(queue.job(&parent), Ok(Some(job)) if !waits(&job)) {
+            let _ = queue.wake(&parent);
         }
     }
 
@@ -92,7 +129,10 @@ impl StoreRunner {
 impl Runner for StoreRunner {
     fn drive(&self, claim: &Claim, stop: &StopFlag) -> Settlement {
         let run = &claim.run;
-        let ended = |status: &str| Settlement::Ended { status: status.to_owned() };
+        let ended = |status: &str| {
+            self.wake_parent(run);
+            Settlement::Ended { status: status.to_owned() }
+        };
         match self.resume(run, stop) {
             Ok(Exit::Waiting) => match self.wait(run) {
                 Some(wait) => Settlement::Parked(wait),
@@ -103,7 +143,7 @@ impl Runner for StoreRunner {
             Ok(Exit::Yes) => ended("completed"),
             Ok(Exit::Partial) => ended("partial"),
             Ok(Exit::No | Exit::Usage | Exit::Store) => ended("failed"),
-            Err(error) => self.failed(run, &error),
+            Err(settlement) => settlement,
         }
     }
 

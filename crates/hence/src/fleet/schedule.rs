@@ -1,6 +1,6 @@
-//! `hence queue schedule`: runs of a skill at the times of a cron expression.
+//! `hence queue schedule`: runs of a skill or a problem at the times of a cron expression.
 //!
-//! The skill, its inputs and its capabilities are pinned when the schedule is made, in a run that is created and never driven: the
+//! The document, its inputs and its capabilities are pinned when the schedule is made, in a run that is created and never driven: the
 //! template. Each time gets a run of its own with the same documents, whose id follows from the schedule and the time.
 
 use hence_fleet::{Cron, JobQueue, NewJob, Schedule, ScheduleName, Time, Zone};
@@ -51,6 +51,8 @@ struct ScheduleRow {
     last_at: Option<String>,
     /// The reason for which the last submission failed; it is tried again.
     note: Option<String>,
+    /// The time from which it is tried again.
+    retry_at: Option<String>,
 }
 
 impl Text for SchedulesReport {
@@ -80,8 +82,8 @@ pub(super) fn schedule(context: &Context, args: &QueueScheduleArgs) -> Result<Ex
     let hand_over = |id: &RunId, _: std::collections::BTreeSet<std::sync::Arc<str>>| {
         let queue = context.place.queue()?;
         let journal = Journal::of_stored(context.store()?, id)?;
-        if journal.kind != hence_engine::RunKind::Skill {
-            let message = format!("{}: only a skill can be scheduled", args.run.problem);
+        if !matches!(journal.kind, hence_engine::RunKind::Skill | hence_engine::RunKind::Reason) {
+            let message = format!("{}: only a skill or a problem can be scheduled", args.run.problem);
             return Err(CliError::new(Code::Schedule, message));
         }
         let payload = Payload { template: id.as_str().to_owned(), priority: args.priority };
@@ -98,6 +100,8 @@ pub(super) fn schedule(context: &Context, args: &QueueScheduleArgs) -> Result<Ex
             last_at: None,
             paused_at: None,
             note: None,
+            failures: 0,
+            retry_at: None,
         };
         queue.put_schedule(&schedule).map_err(refused)?;
         show(context, &*queue)
@@ -130,6 +134,7 @@ fn show(context: &Context, queue: &dyn JobQueue) -> Result<Exit, CliError> {
         next_at: schedule.next_at.map(time_text),
         last_at: schedule.last_at.map(time_text),
         note: schedule.note.clone(),
+        retry_at: schedule.retry_at.map(time_text),
     };
     let schedules = queue.schedules().map_err(refused)?.iter().map(row).collect();
     context.print(&SchedulesReport { schedules })?;

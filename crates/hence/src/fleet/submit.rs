@@ -77,10 +77,10 @@ pub(super) fn enqueue(
 
 /// Refuses a queue that does not exist before a run is created for it.
 fn check_queue(queue: &dyn hence_fleet::JobQueue, job: &NewJob) -> Result<(), CliError> {
-    let queues = queue.queues().map_err(refused)?;
-    if queues.iter().any(|known| known.name == job.queue) {
+    if queue.has_queue(&job.queue).map_err(refused)? {
         return Ok(());
     }
+    let queues = queue.queues().map_err(refused)?;
     let known: Vec<&str> = queues.iter().map(|queue| queue.name.as_str()).collect();
     let meant = hence_canon::did_you_mean(job.queue.as_str(), known.iter().copied());
     let message = format!("there is no queue {}{meant}; the queues are {}", job.queue, known.join(", "));

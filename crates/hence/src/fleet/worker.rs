@@ -16,6 +16,7 @@ use super::{Queue, queue_name, refused};
 use crate::args::fleet::WorkerArgs;
 use crate::interrupt::INTERRUPTED_STATUS;
 use crate::prelude::*;
+use crate::skills::NestedRuns;
 
 /// The longest time between two looks at the queue, if no change of it is noticed.
 const POLL: Millis = Millis::seconds(1);
@@ -70,8 +71,9 @@ pub(crate) fn worker(context: &Context, args: &WorkerArgs) -> Result<Exit, CliEr
         (_, true) => LogForm::Quiet,
         _ => LogForm::Text,
     };
+    let nested = if args.share_nested { NestedRuns::Shared } else { NestedRuns::Inside };
     let observer = WorkerObserver::new(&name, form, args.lease);
-    let runner = StoreRunner::new(context.place.clone(), store);
+    let runner = StoreRunner::new(context.place.clone(), store, nested);
     let stop = listen();
     let options = WorkerOptions { worker: new, mode, poll: POLL };
     let worker = Worker { queue: &*queue, runner: &runner, options, stop, observer: &observer };

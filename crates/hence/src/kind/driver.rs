@@ -22,7 +22,7 @@ use crate::interrupt::Interrupt;
 use crate::live::LiveLine;
 use crate::prelude::*;
 use crate::sink::{StoreBlobs, StoreSink};
-use crate::skills::{self, WaitingRow, calls_name};
+use crate::skills::{self, NestedRuns, NestedStuck, WaitingRow, calls_name};
 use crate::standing::PARTIAL;
 use crate::standing_view;
 use crate::time_log::TimeLog;
@@ -140,6 +140,8 @@ pub(crate) struct DriveOptions<'a> {
     pub(crate) limits: Option<&'a Limits>,
     /// The request to stop the run; without one, signals and the deadline stop it.
     pub(crate) stop: Option<&'a dyn Stop>,
+    /// The place where nested runs are executed.
+    pub(crate) nested: NestedRuns,
     /// The receiver of a run that is created and not driven.
     pub(crate) hand_over: Option<&'a HandOver<'a>>,
     /// The treatment of model calls of `hence solve` that were under way when an earlier process ended.
@@ -670,6 +672,7 @@ fn status_of<'a, K: Drivable>(kind: &'a K, run: &Run<'_, K::Program<'a>>) -> Str
 pub(super) fn stopped(id: &RunId, error: RunError) -> CliError {
     match error {
         RunError::Blocked(blocked) => guard::blocked(id.as_str(), &blocked, &[]),
+        RunError::CallLog(error) if error.is::<NestedStuck>() => CliError::of_run(Code::Nested, id, error),
         RunError::Mismatch(error) => CliError::from_error(Code::Refused, error),
         RunError::Book(book) if guard::is_refusal(&book) => CliError::of_run(Code::Gate, id, book),
         error => CliError::from(error).with_hint(hint::fix_and_resume(id.as_str())),

@@ -110,7 +110,7 @@ pub(crate) trait OpenRun {
         _: &hence_state::Timestamp,
         _: &HandOver<'_>,
     ) -> Result<Exit, CliError> {
-        let message = format!("run {}: only runs of skills are started again", journal.name);
+        let message = format!("run {}: only runs of skills and problems are started again", journal.name);
         Err(CliError::new(Code::Schedule, message))
     }
 

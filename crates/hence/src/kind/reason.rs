@@ -13,7 +13,7 @@ use hence_engine::{
 use hence_journal::verify::{Level, Report};
 use hence_projection::Program;
 use hence_skills::{CallHistory, Links, Origin, is_same_result};
-use hence_state::{ProblemSpec, Profile, StepResult};
+use hence_state::{ProblemSpec, Profile, StepResult, Timestamp};
 use hence_store::{AttachmentName, RunId, StoreHandle};
 
 use super::driver::Calls;
@@ -260,6 +260,33 @@ impl OpenRun for ReasonRun {
         let said = format!("run {new} retries {} at {}", journal.name, failed.result.step());
         let log = (skills::calls_name(), skills::sealed_calls(&new, &lines));
         self.create_shared(context, journal, &point, problem, vec![log], &said)
+    }
+
+    fn start_like(
+        &self,
+        context: &Context,
+        journal: &Journal,
+        id: &RunId,
+        created_at: &Timestamp,
+        hand_over: &HandOver<'_>,
+    ) -> Result<Exit, CliError> {
+        let document = journal.required_problem()?.clone();
+        let mut attachments = vec![(problem_name(), Canonical::of(&document.value).bytes().to_vec())];
+        attachments.extend(journal.capabilities.clone().map(|bytes| (skills::capabilities_name(), bytes)));
+        let mut request = Request::new(document, journal.profile());
+        request.trace_id = Some(id.as_str().to_owned());
+        request.now = Some(created_at.as_str().to_owned());
+        let plan = self
+            .engine
+            .plan(&request)
+            .map_err(|findings| CliError::refused("the problem of the template", &findings))?;
+        let run = PlannedRun { engine: self.engine.clone(), callees: self.callees.clone(), plan };
+        let store = context.store()?;
+        let policies = hence_engine::first_installed(&journal.bytes, &StoreBlobs(&store))
+            .map_err(|error| guard::refused(id.as_str(), error))?;
+        let options = DriveOptions { hand_over: Some(hand_over), ..DriveOptions::default() };
+        let driver = RunDriver { context, store: &store, id, copy: None, options };
+        driver.start(&run, policies.as_ref(), attachments)
     }
 
     fn blame(&self, context: &Context, journal: &Journal, args: &BlameArgs) -> Result<Exit, CliError> {

@@ -14,13 +14,13 @@ use hence_engine::{Blobs, Driven, Evidence, Meter, Replay, ResumeError, Run, Run
 use hence_journal::verify::{Level, Report};
 use hence_projection::Program;
 use hence_skills::{
-    Driver, LinkedRuns, Links, NewSkillRun, Pinned, SharedInputs, SkillJournal, SkillProgram, SkillRun,
-    SkillVariables, callees, reaches_out, recorded_usage, with_nested,
+    CallLog, Driver, LinkedRuns, Links, NestedDrive, NewSkillRun, Parent, Pinned, SharedInputs, SkillJournal,
+    SkillProgram, SkillRun, SkillVariables, Stop, callees, reaches_out, recorded_usage, with_nested,
 };
 use hence_state::{ProblemSpec, Profile, StepResult, Timestamp};
 use hence_store::{AttachmentName, RunId, StoreHandle};
 
-use super::driver::Calls;
+use super::driver::{Calls, stopped};
 use super::new_id::NewId;
 use super::skill_report::SkillRunReport;
 use super::{Drivable, DriveOptions, HandOver, OpenRun, RunDriver, RunEnd, whole_records, with_blobs};
@@ -32,8 +32,8 @@ use crate::interrupt::Interrupt;
 use crate::prelude::*;
 use crate::sink::{StoreBlobs, StoreExchanges};
 use crate::skills::{
-    self, ActingCalls, NestedSkills, SKILL, SkillDocument, StoreChildren, attachment_name,
-    capabilities_attachment, capabilities_name, library_pinned, prepare, secrets,
+    self, ActingCalls, NestedQueue, NestedSkills, SKILL, SkillDocument, StoreChildren, attachment_name,
+    capabilities_attachment, capabilities_name, drive_nested, library_pinned, prepare, secrets,
 };
 use crate::target::{Journal, PROBLEM, find_run, problem_name};
 use crate::usage::{self, Callers, UsageReport};
@@ -213,6 +213,28 @@ impl StoredSkillRun {
         })
     }
 
+    /// Returns the run that nests this one, if one does.
+    pub(crate) fn parent(&self) -> Option<Parent> {
+        Pinned::of(&self.problem)?.links.parent
+    }
+
+    /// Drives a nested run for this one, which is the outermost run around it and is only read.
+    pub(crate) fn drive_nested(
+        &self,
+        journal: &Journal,
+        step: &str,
+        (child, log, stop, handing): (&RunId, &CallLog<'_>, &dyn Stop, &NestedQueue<'_>),
+    ) -> Result<NestedDrive, CliError> {
+        let store = handing.store;
+        self.library.store_exchanges_in(Arc::new(StoreExchanges(store.clone())));
+        let shared = self.shared_attachments();
+        let children = StoreChildren { store, nested: &self.nested, shared, handing };
+        let meter = &hence_engine::NoMeter;
+        let driver = Driver { workers: WORKERS, log, stop, children: &children, meter };
+        let driven = driver.drive_nested(self.read_back(journal)?, step, child.as_str());
+        driven.map_err(|error| stopped(child, error))
+    }
+
     /// Returns the documents that are stored next to the journal of a new run.
     pub(crate) fn attachments(&self, problem: &Value) -> Vec<(AttachmentName, Vec<u8>)> {
         let mut attachments = vec![
@@ -285,6 +307,12 @@ impl OpenRun for StoredSkillRun {
     ) -> Result<Exit, CliError> {
         let store = context.store()?;
         let id = find_run(&store, &journal.name)?;
+        // A nested run that has not ended was handed over: what it calls depends on the run around it.
+        if let Some(parent) = self.parent().filter(|_| store.was_made_here(&id).is_ok_and(|made| made))
+            && !self.read_back(journal)?.has_ended()
+        {
+            return drive_nested(context, &store, &id, parent, options);
+        }
         RunDriver { context, store: &store, id: &id, copy: None, options }.resume(self)
     }
 
@@ -395,7 +423,9 @@ impl Drivable for StoredSkillRun {
     ) -> Result<Driven<'g, SkillProgram<'a>>, RunError> {
         let RunDriver { context, store, .. } = *calls.driver;
         self.library.store_exchanges_in(Arc::new(StoreExchanges(store.clone())));
-        let children = StoreChildren { store, nested: &self.nested, shared: self.shared_attachments() };
+        let handing = NestedQueue::new(context, store, calls.driver.id, &calls.driver.options);
+        let shared = self.shared_attachments();
+        let children = StoreChildren { store, nested: &self.nested, shared, handing: &handing };
         let meter: &dyn Meter = &**calls.meter;
         let driver =
             Driver { workers: WORKERS, log: calls.log, stop: calls.stop, children: &children, meter };

@@ -5,7 +5,10 @@ use hence_capabilities::{HUMAN_ASK, Library, check_answer};
 use hence_cognition::approval::Stance;
 use hence_cognition::capability::{Registry as _, breach};
 use hence_engine::{Measured, Meter as _};
-use hence_skills::{Answer, CallHistory, CallLog, CallName, CallStatus, Entry, Question, RefusedAnswer};
+use hence_skills::{
+    Answer, CallHistory, CallLog, CallName, CallStatus, Entry, Question, RefusedAnswer, is_nested_run,
+    is_timer,
+};
 use hence_store::{Durability, RunWriter};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -142,6 +145,7 @@ pub(crate) fn record_answer(
     }
     let history = calls::history(&store, &id)?.unwrap_or_default();
     let call = asked(context, id.as_str(), &history, args.step)?;
+    refuse_unasked(context, id.as_str(), &history, &call)?;
     // A person may type a secret into an answer; it must not reach the record.
     let redactor = library.redactor();
     let answer = match read(&args.words, library, &history, &call)? {
@@ -218,6 +222,28 @@ fn asked(context: &Context, run: &str, history: &CallHistory, place: &str) -> Re
             Err(CliError::new(Code::NotAsked, message).with_hint(hint::ANSWER_BY_KEY).with_findings(keys))
         }
     }
+}
+
+/// Refuses to answer what no person is asked: the clock ends a timer, and the end of a nested run what waits for it.
+fn refuse_unasked(
+    context: &Context,
+    run: &str,
+    history: &CallHistory,
+    call: &CallName,
+) -> Result<(), CliError> {
+    let Some(CallStatus::Asked(Question { reason, .. })) = history.status(&call.key) else { return Ok(()) };
+    let reason = reason.as_deref().unwrap_or("something that its log does not name");
+    let step = &call.step;
+    let message = match &*call.capability {
+        timer if is_timer(timer) => {
+            format!("run {run}: step {step} waits until {reason}, and only the clock ends it")
+        }
+        nested if is_nested_run(nested) => {
+            format!("run {run}: step {step} waits for run {reason}, and only the end of that run ends it")
+        }
+        _ => return Ok(()),
+    };
+    Err(CliError::new(Code::NotAsked, message).with_hint(hint::why_waiting(context, run)))
 }
 
 /// Reads the answer and checks it against the question.

@@ -91,6 +91,34 @@ fn read_lines(id: &RunId, bytes: &[u8]) -> Result<CallHistory, CliError> {
         .map_err(|error| CliError::of_run(Code::Calls, format_args!("{id}: {CALLS}"), error))
 }
 
+/// Reads all entries of a call log, also those of calls that are recorded.
+pub(crate) fn all_entries(store: &StoreHandle, id: &RunId) -> Result<Vec<Entry>, CliError> {
+    let bytes = match store.attachment(id, &calls_name()) {
+        Ok(bytes) => bytes,
+        Err(StoreError::NoSuchAttachment { .. }) => return Ok(Vec::new()),
+        Err(error) => return Err(error.into()),
+    };
+    check_seals(id, &bytes)?;
+    // What cannot be read is refused with its line.
+    read_lines(id, &bytes)?;
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let lines = bytes.get(..whole).unwrap_or_default().split(|byte| *byte == b'\n');
+    Ok(lines.filter(|line| !line.is_empty()).filter_map(|line| Entry::read(line).ok()).collect())
+}
+
+/// Reads the call log of a nested run that others drive. Its calls are named by the steps of the outermost run, so its own records say
+/// nothing about them.
+pub(super) fn whole_history(store: &StoreHandle, id: &RunId) -> Result<CallHistory, CliError> {
+    match store.attachment(id, &calls_name()) {
+        Ok(bytes) => {
+            check_seals(id, &bytes)?;
+            read_lines(id, &bytes)
+        }
+        Err(StoreError::NoSuchAttachment { .. }) => Ok(CallHistory::default()),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Reads the call log of a run, without calls of recorded steps; `None` when there is none.
 pub(crate) fn history(store: &StoreHandle, id: &RunId) -> Result<Option<CallHistory>, CliError> {
     let bytes = match store.attachment(id, &calls_name()) {

@@ -16,6 +16,7 @@ mod nested_results;
 mod referenced_files;
 mod retry;
 pub(crate) mod secrets;
+mod shared_nested;
 mod waiting;
 
 use hence_canon::{Digest, Value, parse};
@@ -51,6 +52,7 @@ pub(crate) use referenced_files::{Calls, FileFinding, ReferencedFiles};
 pub(crate) use retry::{
     RETRY, claim as claim_retry, claimed_retry, newest_retry, retry, retry_claim_defect, retry_of, root_of,
 };
+pub(crate) use shared_nested::{NestedQueue, NestedRuns, NestedStuck, drive_nested, parent_of};
 pub(crate) use waiting::WaitingRow;
 
 /// The attachment that holds the skill.

@@ -9,12 +9,13 @@ use hence_capabilities::Library;
 use hence_cognition::skill::{Skill, with_order};
 use hence_engine::{Measured, SinkError};
 use hence_journal::{Reader, Record};
-use hence_skills::{ChildRun, ChildRuns, NestedPin};
+use hence_skills::{ChildRun, ChildRuns, Entry, NestedPin};
 use hence_store::{
     AttachmentName, ConfinedError, Durability, NewRun, RunId, RunWriter, StoreError, StoreHandle,
     read_confined,
 };
 
+use super::shared_nested::{NestedQueue, NestedRuns};
 use super::{SkillDocument, attachment_name};
 use crate::args::skill::NestedArgs;
 use crate::clock;
@@ -190,6 +191,19 @@ pub(crate) struct StoreChildren<'a> {
     pub(crate) nested: &'a NestedSkills,
     /// The documents stored next to the journal of every nested run.
     pub(crate) shared: Vec<(AttachmentName, Vec<u8>)>,
+    /// The queue to which nested runs are handed.
+    pub(crate) handing: &'a NestedQueue<'a>,
+}
+
+impl StoreChildren<'_> {
+    fn new_run(&self, child: &ChildRun) -> Result<NewRun, SinkError> {
+        let mut attachments = vec![
+            (problem_name(), child.problem.bytes().to_vec()),
+            (attachment_name(), child.skill.bytes().to_vec()),
+        ];
+        attachments.extend(self.shared.iter().cloned());
+        Ok(NewRun { id: RunId::new(&child.id)?, attachments, lines: child.journal.clone() })
+    }
 }
 
 impl ChildRuns for StoreChildren<'_> {
@@ -201,21 +215,33 @@ impl ChildRuns for StoreChildren<'_> {
         for blob in &child.blobs {
             self.store.put_blob(blob, Durability::Synced)?;
         }
-        let mut attachments = vec![
-            (problem_name(), child.problem.bytes().to_vec()),
-            (attachment_name(), child.skill.bytes().to_vec()),
-        ];
-        attachments.extend(self.shared.iter().cloned());
-        let new = NewRun { id: RunId::new(&child.id)?, attachments, lines: child.journal.clone() };
-        match self.store.create(new) {
+        match self.store.create(self.new_run(child)?) {
             Ok(mut writer) => {
                 note_times(&mut *writer, child);
                 Ok(())
             }
-            // A process that was interrupted after this has created the same run.
-            Err(StoreError::AlreadyCreated { .. }) => Ok(()),
+            // A process that was interrupted after this has created the same run, or another worker has driven it.
+            Err(StoreError::AlreadyCreated { run, .. }) => {
+                self.handing.drop_calls(&run);
+                Ok(())
+            }
             Err(error) => Err(error.into()),
         }
+    }
+
+    fn are_shared(&self) -> bool {
+        self.handing.nested == NestedRuns::Shared
+    }
+
+    fn hand_over(&self, child: &ChildRun) -> Result<(), SinkError> {
+        for blob in &child.blobs {
+            self.store.put_blob(blob, Durability::Synced)?;
+        }
+        self.handing.hand_over(self.new_run(child)?)
+    }
+
+    fn calls_of_ended(&self, child: &str) -> Result<Option<Vec<Entry>>, SinkError> {
+        self.handing.calls_of_ended(child)
     }
 }
 

@@ -3,7 +3,7 @@
 use hence_canon::Value;
 use hence_capabilities::check_answer;
 use hence_cognition::approval::{APPROVES, REJECTS};
-use hence_skills::{CallHistory, CallName, Intent, Question, QuestionKind, is_timer};
+use hence_skills::{CallHistory, CallName, Intent, Question, QuestionKind, is_nested_run, is_timer};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -31,7 +31,8 @@ pub(crate) struct WaitingRow {
     pub(crate) key: String,
     /// The capability.
     pub(crate) capability: String,
-    /// `value`: a person is asked for a value. `undecided`: it is unknown whether the call happened. `timer`: the clock answers.
+    /// `value`: a person is asked for a value. `undecided`: it is unknown whether the call happened. `timer`: the clock answers. `nested`: the end of
+    /// a nested run answers.
     pub(crate) about: &'static str,
     /// The question.
     pub(crate) question: String,
@@ -83,6 +84,14 @@ impl WaitingRow {
             QuestionKind::Value if is_timer(&call.capability) => {
                 let due = question.reason.as_deref().unwrap_or("a time that its log does not name");
                 ("timer", format!("it continues at {due}"), vec![hint::command(context, &["resume", run])])
+            }
+            QuestionKind::Value if is_nested_run(&call.capability) => {
+                let nested = question.reason.as_deref().unwrap_or_default();
+                (
+                    "nested",
+                    format!("it continues when run {nested} has ended"),
+                    vec![hint::command(context, &["why", nested])],
+                )
             }
             QuestionKind::Value => {
                 let asked = text("question").unwrap_or_else(|| format!("`{}` asks", call.capability));
@@ -144,7 +153,7 @@ impl WaitingRow {
             rows.extend(about.into_iter().flat_map(|about| value_rows("context", about, &self.whole)));
             rows.extend(meanings(input));
         }
-        let word = if self.about == "timer" { "then" } else { "answer" };
+        let word = if ["timer", "nested"].contains(&self.about) { "then" } else { "answer" };
         rows.extend(self.commands.iter().map(|command| (word, escape(command))));
         rows
     }

@@ -205,6 +205,32 @@ fn a_worker_without_the_secret_leaves_the_run_to_another() {
 }
 
 #[test]
+fn a_worker_without_the_pinned_skill_or_capabilities_leaves_the_run_to_another() {
+    for (document, reason) in [("skill.json", "old: E0"), ("capabilities.json", "old: E0")] {
+        let world = world(PAYING);
+        submit(&world, &["--run-id", "r"]);
+        // As for a worker of a version that does not have what the run pins.
+        let (stored, hidden) = (format!(".hence/runs/r/{document}"), world.path("hidden"));
+        std::fs::rename(world.path(&stored), &hidden).unwrap();
+        let old = world.ask(&["worker", "--until-idle", "--name", "old", "-q"]);
+        assert_eq!(old.code, 0, "{}", old.stderr);
+        let job = json(&world, &["why", "r"])["job"].clone();
+        assert_eq!(job["state"], "ready", "{document}: {job}");
+        assert!(job["declined"][0].as_str().unwrap().starts_with(reason), "{document}: {job}");
+        assert!(world.cli(&["why", "r"]).contains("declined  old: "), "{document}");
+        let stuck = json(&world, &["fleet"])["stuck"].clone();
+        assert_eq!(stuck[0]["run"], "r", "{document}: {stuck}");
+        std::fs::rename(&hidden, world.path(&stored)).unwrap();
+        assert_eq!(
+            json(&world, &["worker", "--until-idle", "--name", "new", "-q"])["ended"],
+            1,
+            "{document}"
+        );
+        assert_eq!(state_of(&world, "r"), "ended", "{document}");
+    }
+}
+
+#[test]
 fn a_queue_that_does_not_exist_is_refused_before_a_run_is_created() {
     let world = world(PAYING);
     world.ask(&["queue", "add", "night"]);
@@ -394,6 +420,83 @@ fn a_schedule_submits_runs_of_the_documents_that_were_pinned() {
     assert_eq!(fired.len(), 1, "of the times that were missed only the last gets a run: {ids:?}");
     assert_eq!(world.ask(&["verify", fired[0]]).code, 0);
     assert_eq!(json(&world, &["queue", "unschedule", "yearly"])["schedules"], Value::Array(Vec::new()));
+}
+
+/// Makes a schedule due: nobody waits for the new year, so its stored time becomes one that has passed.
+fn make_due(world: &World) -> hence_fleet::FolderQueue {
+    let queue = hence_fleet::FolderQueue::at(world.path(".hence/queue"));
+    let mut schedule = queue.schedules().unwrap().remove(0);
+    schedule.next_at = Some(hence_fleet::Time::from_millis(1_609_459_200_000));
+    queue.put_schedule(&schedule).unwrap();
+    queue
+}
+
+#[test]
+fn a_problem_is_scheduled_like_a_skill() {
+    let world = World::new();
+    world.write("problem.json", hence_testkit::cli::problem("p").to_string());
+    let words = ["queue", "schedule", "yearly", "@yearly", "problem.json", "--run-id", "template"];
+    assert_eq!(json(&world, &words)["schedules"][0]["template"], "template");
+    let queue = make_due(&world);
+    let mut worker = Serving::start(&world, &["--lease", "5"]);
+    let line = worker.hear("ended: run yearly-");
+    drop(worker);
+    assert_eq!(queue.schedules().unwrap()[0].note, None);
+    let runs = json(&world, &["runs"]);
+    let mut ids = runs["runs"].as_array().unwrap().iter().filter_map(|run| run["run"].as_str());
+    let id = ids.find(|id| id.starts_with("yearly-")).expect("a run of the schedule");
+    assert_eq!(world.ask(&["verify", id]).code, 0, "{line}");
+    assert_eq!(world.ask(&["replay", id]).code, 0, "{line}");
+}
+
+#[test]
+fn a_schedule_whose_template_is_gone_is_tried_again_ever_more_rarely_and_named() {
+    let world = world(PAYING);
+    let words = [&["queue", "schedule", "yearly", "@yearly"], &SKILL[..], &["--run-id", "template"]].concat();
+    assert_eq!(world.ask(&words).code, 0);
+    assert_eq!(world.ask(&["rm", "template", "--yes"]).code, 0);
+    let queue = make_due(&world);
+    let worker = Serving::start(&world, &["--lease", "5"]);
+    let start = std::time::Instant::now();
+    let schedule = loop {
+        let schedule = queue.schedules().unwrap().remove(0);
+        if schedule.failures > 0 {
+            break schedule;
+        }
+        assert!(start.elapsed().as_secs() < 60, "the worker does not fire it");
+        // A worker looks at schedules once a second and says nothing about them.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    };
+    drop(worker);
+    assert!(schedule.retry_at.unwrap() > schedule.next_at.unwrap());
+    let fleet = json(&world, &["fleet"]);
+    let failing = &fleet["failing_schedules"][0];
+    assert_eq!(
+        (failing["schedule"].as_str(), failing["failures"].as_u64()),
+        (Some("yearly"), Some(schedule.failures.into()))
+    );
+    assert!(failing["reason"].as_str().unwrap().contains("template"), "{failing}");
+    assert!(world.cli(&["fleet"]).contains("yearly"), "people see it too");
+    let listed = json(&world, &["queue", "schedules"]);
+    assert!(listed["schedules"][0]["retry_at"].is_string(), "{listed}");
+}
+
+#[test]
+fn only_the_clock_ends_a_timer() {
+    let waiting = "\n  - id: rest\n    uses: wait.for\n    input: {seconds: 3600}\n";
+    let world = world(waiting);
+    submit(&world, &["--run-id", "r"]);
+    assert_eq!(drive(&world)["parked"], 1);
+    let before = world.journal("r");
+    let refused = world.ask(&["answer", "r", "rest", "--value", "yes"]);
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("error[E0305]: run r: step rest waits until "), "{}", refused.stderr);
+    for words in [&["--value", "yes"][..], &["--done", "{}"], &["--retry"], &["--fail"]] {
+        let refused = world.ask(&[&["answer", "r", "rest"], words].concat());
+        assert!(refused.stderr.contains("only the clock ends it"), "{words:?}: {}", refused.stderr);
+    }
+    assert_eq!(state_of(&world, "r"), "parked");
+    assert_eq!(world.journal("r"), before);
 }
 
 #[test]

@@ -64,6 +64,8 @@ mod policies_nested;
 mod policies_per_call;
 mod policy;
 mod positions;
+#[cfg(target_os = "linux")]
+mod postgres;
 mod printed_words;
 mod problems;
 mod recorded_effects;
@@ -76,6 +78,7 @@ mod second_look;
 mod secrets;
 #[cfg(unix)]
 mod serve;
+mod shared_nested;
 mod shipped_policies;
 mod skill;
 mod store;

@@ -9,7 +9,7 @@ use hence_cognition::capability::{CapabilitySpec, CognitiveTypes, Registry};
 use hence_cognition::failure::{BUDGET_CUT_OFF, HELD_BACK, UNDECIDED};
 use hence_cognition::run::{
     Call, CallError, Capabilities, Invocation, NestedRun, PlannedCall, Reply, RunRequest, Task,
-    VariableRules, one_by_one,
+    VariableRules, Waiting, one_by_one,
 };
 use hence_cognition::skill::{Recovery, Skill, Step};
 use hence_engine::{CallTimes, Measured, Meter, Moment, NoMeter, SinkError, Watched};
@@ -23,6 +23,7 @@ use super::timer::is_timer;
 use crate::budget::{Admitted, Budget, Caller};
 use crate::child::{ChildRun, ChildRuns, Family, NestedVariables};
 use crate::host::{Effect, Host};
+use crate::shared_child::{EndedChild, OnlyRun};
 use crate::stop::Stop;
 
 /// The interval at which a wait between two attempts checks whether the run should stop.
@@ -35,20 +36,22 @@ pub struct CallExecutor<'a> {
     log: &'a CallLog<'a>,
     stop: &'a dyn Stop,
     outside: Outside,
-    nesting: Option<Nesting<'a>>,
+    pub(crate) nesting: Option<Nesting<'a>>,
     budget: Option<&'a Budget<'a>>,
     meter: &'a dyn Meter,
     /// The measurements of nested runs that have not ended, by the path of their calls.
     nested: Mutex<BTreeMap<Arc<str>, Vec<Measured>>>,
+    /// The nested run that is executed for others; without it everything is.
+    pub(crate) only: Option<OnlyRun>,
     /// The first line or nested run that could not be stored. Nothing is called after it.
     failure: Mutex<Option<SinkError>>,
 }
 
 /// The skill whose steps call, and where its nested runs are stored.
-struct Nesting<'a> {
+pub(crate) struct Nesting<'a> {
     skill: &'a Skill,
-    children: &'a dyn ChildRuns,
-    family: Family,
+    pub(crate) children: &'a dyn ChildRuns,
+    pub(crate) family: Family,
 }
 
 /// Whether calls that are not pure may be made.
@@ -93,6 +96,7 @@ impl<'a> CallExecutor<'a> {
             budget: None,
             meter: &NoMeter,
             nested: Mutex::default(),
+            only: None,
             failure: Mutex::new(None),
         }
     }
@@ -159,6 +163,16 @@ impl<'a> CallExecutor<'a> {
         Self { nesting: Some(Nesting { skill, children, family }), ..self }
     }
 
+    /// Makes only the calls of one nested run, and keeps that run instead of storing it. What is around it is computed from the log.
+    pub(crate) fn only(self, run: Arc<str>) -> Self {
+        Self { only: Some(OnlyRun::new(run)), ..self }
+    }
+
+    /// Takes the nested run that [`CallExecutor::only`] names, if it has ended.
+    pub(crate) fn take_ended(&self) -> Option<EndedChild> {
+        self.only.as_ref()?.take_ended()
+    }
+
     pub(crate) fn host(&self) -> &'a dyn Host {
         self.host
     }
@@ -186,11 +200,11 @@ impl<'a> CallExecutor<'a> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    fn fail(&self, error: SinkError) {
+    pub(crate) fn fail(&self, error: SinkError) {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 
-    fn is_stopping(&self) -> bool {
+    pub(crate) fn is_stopping(&self) -> bool {
         self.stop.is_wanted() || self.has_failed()
     }
 
@@ -261,6 +275,12 @@ impl<'a> CallExecutor<'a> {
             return Ok(now(Err(CallError::Waiting("a replay asks nobody".into()))));
         }
         let name = CallName::of(call);
+        if self.only.as_ref().is_some_and(|only| !only.contains(&call.place.path)) {
+            return Ok(match self.log.status(&name.key) {
+                Some(CallStatus::Replied(reply)) => CallResult { reply, source: ReplySource::Log },
+                _ => now(Err(CallError::Waiting("the run around this one makes the call".into()))),
+            });
+        }
         // Whoever reads the record must see that the call was repeated, who decided so, and how often it was begun.
         let repetition = self.log.repetition(&name.key).unwrap_or_default();
         let make: &mut CallFn<'_> = &mut |call| match make(call) {
@@ -590,6 +610,10 @@ impl Capabilities for LoggedWorker<'_> {
         self.executor.log.exchange(&call.key())
     }
 
+    fn nested_run_begins(&mut self, run: &NestedRun) -> Option<Waiting> {
+        self.executor.begin_nested(run, self.gate.is_some())
+    }
+
     fn nested_step_begins(&mut self, path: &Arc<str>, _: &Arc<str>) {
         if let Some(now) = self.executor.meter.now() {
             self.began.insert(path.clone(), now);
@@ -614,6 +638,16 @@ impl Capabilities for LoggedWorker<'_> {
         let source = children.source(&run.skill_id)?;
         let child = ChildRun::of(run, source, family, executor.host)?;
         let child = ChildRun { measured: measured.unwrap_or_default(), ..child };
+        if let Some(only) =
+            executor.only.as_ref().filter(|only| only.is(&child.id) || !only.contains(&run.path))
+        {
+            let link = child.link();
+            // Runs around it end elsewhere.
+            if only.is(&child.id) {
+                only.end(EndedChild { child, status: run.status });
+            }
+            return Some(link);
+        }
         // The replies from which the nested run follows must not be lost before it.
         let stored = executor.log.sync().and_then(|()| children.store(&child));
         if let Err(error) = stored {

@@ -169,6 +169,18 @@ impl CallHistory {
         }
     }
 
+    /// Takes the replies that another log knows. What is open there stays the business of that log.
+    pub fn take_replies(&mut self, other: &Self) {
+        for (key, call) in
+            other.calls.iter().filter(|(_, call)| matches!(call.status, CallStatus::Replied(_)))
+        {
+            self.calls.entry(key.clone()).or_insert_with(|| call.clone());
+        }
+        for (key, exchange) in &other.exchanges {
+            self.exchanges.entry(key.clone()).or_insert_with(|| exchange.clone());
+        }
+    }
+
     /// Returns the status of a call.
     pub fn status(&self, key: &str) -> Option<&CallStatus> {
         self.calls.get(key).map(|call| &call.status)

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 /// The moment at which connections are lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Cut {
+pub enum Cut {
     /// Never.
     Never,
     /// Once: when the server answers next. It has done what it was asked to.
@@ -21,7 +21,7 @@ pub(crate) enum Cut {
 }
 
 /// The proxy. Its threads end with the test process.
-pub(crate) struct Proxy {
+pub struct Proxy {
     folder: tempfile::TempDir,
     state: Arc<State>,
 }
@@ -35,7 +35,7 @@ struct State {
 
 impl Proxy {
     /// Starts a proxy in front of the server whose socket is in `folder`.
-    pub(crate) fn start(server: &Path) -> Self {
+    pub fn start(server: &Path) -> Self {
         let folder = tempfile::Builder::new().prefix("hence-px-").tempdir().expect("a temporary folder");
         let listener = UnixListener::bind(folder.path().join(".s.PGSQL.5432")).expect("a socket");
         let state = Arc::new(State {
@@ -59,22 +59,22 @@ impl Proxy {
     }
 
     /// Returns the folder of the proxy's socket.
-    pub(crate) fn folder(&self) -> &Path {
+    pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
     /// Says when connections are lost from now on.
-    pub(crate) fn cut(&self, cut: Cut) {
+    pub fn cut(&self, cut: Cut) {
         *self.state.cut.lock().expect("no panic") = cut;
     }
 
     /// Returns how many connections were lost.
-    pub(crate) fn cuts(&self) -> u64 {
+    pub fn cuts(&self) -> u64 {
         self.state.cuts.load(Ordering::SeqCst)
     }
 
     /// Leads new connections to another server.
-    pub(crate) fn lead_to(&self, folder: &Path) {
+    pub fn lead_to(&self, folder: &Path) {
         *self.state.server.lock().expect("no panic") = folder.join(".s.PGSQL.5432");
     }
 }
@@ -138,7 +138,7 @@ impl State {
 }
 
 /// Draws a number from a seed.
-pub(crate) fn draw(seed: u64) -> u64 {
+pub fn draw(seed: u64) -> u64 {
     let mut mixed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
