@@ -23,6 +23,9 @@ const DELAY_MS_MAX: f64 = 1_000.0;
 /// The simulated seconds of each attempt to find the largest load.
 const SEARCH_SECONDS: f64 = 120.0;
 
+/// The runs that arrive at least in each attempt: with few, those that are not settled at the end count too much.
+const SEARCH_RUNS_MIN: f64 = 3_000.0;
+
 /// The attempts after the load is known within a factor of two.
 const SEARCH_STEPS: u32 = 6;
 
@@ -123,7 +126,10 @@ fn millions(runs: f64) -> String {
 
 /// Finds the largest load that is kept up with, within a few percent, and what is used most at it.
 fn most_runs_a_day(parameters: &Parameters, load: Load) -> (f64, &'static str) {
-    let at = |runs_per_day: f64| simulate(parameters, Load { runs_per_day, seconds: SEARCH_SECONDS, ..load });
+    let at = |runs_per_day: f64| {
+        let seconds = SEARCH_SECONDS.max(SEARCH_RUNS_MIN / runs_per_day * 86_400.0);
+        simulate(parameters, Load { runs_per_day, seconds, ..load })
+    };
     let mut low = 1e4;
     let mut best = at(low);
     if !best.keeps_up(DELAY_MS_MAX) {
