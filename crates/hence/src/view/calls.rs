@@ -463,7 +463,7 @@ fn made_rows(
         key: call.key.clone(),
         capability: outcome.map(|outcome| outcome.uses.to_string()).unwrap_or_default(),
         status: step.map(unlisted_status),
-        effect: outcome.and_then(|outcome| effects.effect(&outcome.uses.to_string())),
+        effect: outcome.and_then(|outcome| effects.effect(&outcome.uses)),
         attempt: attempt_of(&call.key),
         input: None,
         idempotency_key: None,
