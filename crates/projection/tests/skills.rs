@@ -149,9 +149,7 @@ fn failures_end_a_run_or_leave_gaps_and_blocked_steps_are_named() {
         on.residuals()
     );
     assert!(
-        at(&on.trace(), "/residuals")
-            .to_string()
-            .contains("1 steps of the skill have no result on record: c.")
+        at(&on.trace(), "/residuals").to_string().contains("1 step of the skill has no result on record: c.")
     );
 }
 

@@ -6,15 +6,15 @@ use std::sync::{Mutex, PoisonError};
 
 use hence_canon::{Canonical, Digest, Value};
 use hence_cognition::budget::Most;
-use hence_engine::{Run, Sink};
+use hence_engine::{Meter, Run, Sink, Span};
 use hence_journal::RecordIndex;
 
 use crate::block::{CallRequest, CallSource};
 use crate::conversation::{Message, Request};
 use crate::limits::{Exhausted, Used};
 use crate::ports::{CALL_ERROR, Halt, Models, NewChild, NoReply};
-use crate::program::{Deferred, SolveProgram, append};
-use crate::record::{ChildLink, CodeError, Entry, Function, SubCall};
+use crate::program::{Deferred, SolveProgram, append, measure_since, note_call};
+use crate::record::{CALL_STEP, ChildLink, CodeError, Entry, Function, SubCall};
 use crate::session::Interrupted;
 use crate::spec::{ContextKind, ContextPin, ModelPin, ParentPin, Spec};
 
@@ -49,6 +49,8 @@ struct Answered {
     answer: Result<Value, CodeError>,
     used: Used,
     child: Option<ChildLink>,
+    /// The measured time, where there are clocks.
+    span: Option<Span>,
 }
 
 impl CallSource for LiveCalls<'_, '_, '_> {
@@ -70,7 +72,7 @@ impl CallSource for LiveCalls<'_, '_, '_> {
             let plans = self.admit(rest, children);
             let (window, more) = rest.split_at_checked(plans.len()).unwrap_or((rest, &[]));
             let first = self.run.next_index();
-            let made = perform(&plans, self.models, first)?;
+            let made = perform(&plans, self.models, self.sink.meter(), first)?;
             answers.extend(self.append(window, plans, made, first)?);
             rest = more;
         }
@@ -157,9 +159,13 @@ impl LiveCalls<'_, '_, '_> {
                     (Err(CodeError::new(LIMIT_ERROR, message)), Used::default(), None, None)
                 }
                 Plan::Ask(..) | Plan::Child(_) => {
-                    let Some(Answered { answer, used, child }) = own else {
+                    let Some(Answered { answer, used, child, span }) = own else {
                         return Err(Interrupted::Diverged("a call has no answer".to_owned()));
                     };
+                    if let Some(span) = span {
+                        let index = self.run.next_index();
+                        note_call(self.sink.meter(), CALL_STEP, index, request.model.clone(), span);
+                    }
                     (answer, used, None, child)
                 }
             };
@@ -192,6 +198,7 @@ pub(crate) fn identity(request: &CallRequest) -> Digest {
 fn perform(
     plans: &[Plan],
     models: &dyn Models,
+    meter: &dyn Meter,
     first: RecordIndex,
 ) -> Result<Vec<Option<Answered>>, Interrupted> {
     let wanted: Vec<usize> = plans
@@ -209,10 +216,14 @@ fn perform(
                 return;
             }
             let Some(plan) = plans.get(place) else { return };
+            let index = RecordIndex::new(first.get() + place as u64);
+            let started = meter.now().filter(|_| !is_known(plan, models, index));
             let outcome = match models.halt() {
                 Some(halt) => Err(Interrupted::Halt(halt)),
-                None => perform_one(plan, models, RecordIndex::new(first.get() + place as u64)),
+                None => perform_one(plan, models, index),
             };
+            let span = measure_since(meter, started);
+            let outcome = outcome.map(|answered| answered.map(|answered| Answered { span, ..answered }));
             match (outcome, slots.get(place)) {
                 (Ok(answered), Some(slot)) => {
                     *slot.lock().unwrap_or_else(PoisonError::into_inner) = answered;
@@ -240,6 +251,15 @@ fn perform(
     }
 }
 
+/// Returns whether an earlier process made the call, so that making it now says nothing about how long it took.
+fn is_known(plan: &Plan, models: &dyn Models, index: RecordIndex) -> bool {
+    match plan {
+        Plan::Ask(_, request) => models.knows_reply(index, request),
+        Plan::Child(child) => models.knows_child(child),
+        Plan::Known(..) | Plan::Same(_) | Plan::Refused(_) => true,
+    }
+}
+
 fn perform_one(
     plan: &Plan,
     models: &dyn Models,
@@ -249,12 +269,13 @@ fn perform_one(
         answer: Err(CodeError::new(CALL_ERROR, message)),
         used: Used { sub_calls: 1, ..Used::default() },
         child: None,
+        span: None,
     };
     match plan {
         Plan::Ask(model, request) => match models.ask(index, model, request) {
             Ok(reply) => {
                 let used = Used { calls: reply.usage, sub_calls: 1, ..Used::default() };
-                Ok(Some(Answered { answer: Ok(reply.text.into()), used, child: None }))
+                Ok(Some(Answered { answer: Ok(reply.text.into()), used, child: None, span: None }))
             }
             Err(NoReply::Refused(message)) => Ok(Some(refused(message))),
             Err(NoReply::Unavailable(message)) => Err(Interrupted::Unavailable(message)),
@@ -262,7 +283,7 @@ fn perform_one(
         Plan::Child(child) => match models.child(child) {
             Ok(end) => {
                 let (answer, used) = (end.recorded_answer(), end.recorded_usage());
-                Ok(Some(Answered { answer, used, child: Some(end.link) }))
+                Ok(Some(Answered { answer, used, child: Some(end.link), span: None }))
             }
             Err(NoReply::Refused(message)) => Ok(Some(refused(message))),
             Err(NoReply::Unavailable(message)) => match models.halt() {

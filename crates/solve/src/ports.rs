@@ -100,6 +100,16 @@ pub trait Models: Sync {
     /// [`NoReply`].
     fn ask(&self, index: RecordIndex, model: &ModelPin, request: &Request) -> Result<ModelReply, NoReply>;
 
+    /// Returns whether the reply to a request is known, because an earlier process got it.
+    fn knows_reply(&self, _: RecordIndex, _: &Request) -> bool {
+        false
+    }
+
+    /// Returns whether an earlier process began a child run.
+    fn knows_child(&self, _: &NewChild) -> bool {
+        false
+    }
+
     /// Starts or resumes a child run and drives it to its end.
     ///
     /// # Errors

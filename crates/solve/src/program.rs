@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Value};
 use hence_engine::{
-    Blobs, Book, BookStart, Driven, ENGINE_VERSION, Meter, Pause, Program, RecordMismatch, RecordedStep, Run,
-    RunError, Sink, SinkError, outcome_key, recorded_outcome_key,
+    Blobs, Book, BookStart, CallTimes, Driven, ENGINE_VERSION, Measured, Meter, Moment, Pause, Program,
+    RecordMismatch, RecordedStep, Run, RunError, Sink, SinkError, Span, outcome_key, recorded_outcome_key,
 };
 use hence_journal::{Control, RecordIndex, Sealed};
 use hence_state::{Clock, Outcome, ProblemSpec, Profile, StepError, StepResult};
 
 use crate::calls::{LiveCalls, ReplayedCalls};
+use crate::conversation::Request;
 use crate::ports::{Halt, Models, NoReply, Tools};
 use crate::progress::{Next, Progress};
 use crate::record::{BLOCK_STEP, Block, BlockEnd, Compaction, END_STEP, Entry, NotAnEntry, TURN_STEP, Turn};
@@ -254,11 +255,21 @@ pub fn drive<'g, 'a>(
             }
             Next::End(end) => append(&mut run, Entry::End(end), sink)?,
             Next::Turn { .. } | Next::Compact { .. } => {
+                let started = sink.meter().now().filter(|_| !knows_reply(&run, models, &next));
                 let entry = ask(&run, models, &next)?;
+                if let Some(span) = measure_since(sink.meter(), started) {
+                    let (step, model) = (entry.step(), run.program().progress.spec().model.name.clone());
+                    sink.meter().note(Measured::Step { step: step.into(), span });
+                    note_call(sink.meter(), step, run.next_index(), model, span);
+                }
                 append(&mut run, entry, sink)?;
             }
             Next::Block { .. } => {
+                let started = sink.meter().now();
                 let made = run_block(&mut session, &mut run, models, sink);
+                if let Some(span) = measure_since(sink.meter(), started).filter(|_| made.is_ok()) {
+                    sink.meter().note(Measured::Step { step: BLOCK_STEP.into(), span });
+                }
                 match made {
                     Ok(block) => append(&mut run, Entry::Block(Box::new(block)), sink)?,
                     // The limit is recorded where the loop sees it, at its next turn.
@@ -275,14 +286,34 @@ pub fn drive<'g, 'a>(
     }
 }
 
+/// Returns the time since a reading of the clocks, where there are clocks.
+pub(crate) fn measure_since(meter: &dyn Meter, started: Option<Moment>) -> Option<Span> {
+    Some(Span::between(started?, meter.now()?))
+}
+
+/// Notes how long the call took whose reply becomes a record. Its key is the name of the call in the run's call log.
+pub(crate) fn note_call(meter: &dyn Meter, step: &str, index: RecordIndex, model: Arc<str>, span: Span) {
+    let key = format!("solve/{index}").into();
+    meter.note(Measured::Call { step: step.into(), call: CallTimes { key, capability: model, span } });
+}
+
+fn request_of(progress: &Progress, next: &Next) -> Request {
+    match next {
+        Next::Compact { .. } => progress.compact_request(),
+        _ => progress.turn_request(),
+    }
+}
+
+/// Returns whether an earlier process asked and has the reply, so that asking now says nothing about how long it took.
+fn knows_reply(run: &SolveRun<'_, '_>, models: &dyn Models, next: &Next) -> bool {
+    models.knows_reply(run.next_index(), &request_of(&run.program().progress, next))
+}
+
 /// Asks the model of the turns for a turn or a summary.
 fn ask(run: &SolveRun<'_, '_>, models: &dyn Models, next: &Next) -> Result<Entry, RunError> {
     let progress = &run.program().progress;
     let (model, index) = (&progress.spec().model, run.next_index());
-    let request = match next {
-        Next::Compact { .. } => progress.compact_request(),
-        _ => progress.turn_request(),
-    };
+    let request = request_of(progress, next);
     let digest = request.digest();
     let reply = models.ask(index, model, &request).map_err(|error| match error {
         NoReply::Refused(message) | NoReply::Unavailable(message) => stopped(TURN_STEP, &message),

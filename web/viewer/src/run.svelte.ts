@@ -57,6 +57,11 @@ export class RunModel {
     return this.verdict?.integrity.status === "broken" && typeof value === "number" ? value : null;
   }
 
+  /** The record of the last turn of a run of `hence solve`. */
+  get lastTurn(): number | null {
+    return this.units.findLast((unit) => unit.id.startsWith("turn-"))?.records?.[0] ?? null;
+  }
+
   get view(): RunView {
     return app.route.page === "run" ? app.route.view : "answer";
   }
@@ -107,7 +112,7 @@ export class RunModel {
   private show(summary: Run, isBrief: boolean): void {
     this.summary = summary;
     this.isBrief = isBrief;
-    this.total = summary.records;
+    this.total = summary.records ?? 0;
     if (app.isLive && this.end === null && summary.views.includes("records")) this.follow();
   }
 

@@ -1,7 +1,7 @@
 /** Runs the second verifier in a worker and gives it the bytes it asks for. */
 
 import type { Report } from "../../verifier/src/report.js";
-import { source } from "./app.svelte.ts";
+import { app, source } from "./app.svelte.ts";
 import { startWorker } from "./lib/workers.ts";
 import { ApiError, CHUNK_BYTES, runPath, whole } from "./source/source.ts";
 
@@ -47,8 +47,10 @@ async function answer(worker: Worker, run: string, ask: Ask): Promise<number> {
   try {
     const part = await source().bytes(pathOf(run, ask), ask.offset, CHUNK_BYTES);
     const isEnd = part.bytes.length === 0 || ask.offset + part.bytes.length >= part.total;
-    worker.postMessage({ kind: "bytes", id: ask.id, bytes: part.bytes, isEnd, problem: null });
-    return part.bytes.length;
+    const { length } = part.bytes;
+    // Bytes of a response are handed over, not copied: a copy would stay in memory until somebody collects it. Those of a file are needed again.
+    worker.postMessage({ kind: "bytes", id: ask.id, bytes: part.bytes, isEnd, problem: null }, app.isLive ? [part.bytes.buffer as ArrayBuffer] : []);
+    return length;
   } catch (error) {
     // What is not there is null; anything else is a problem that the report must name.
     const isMissing = error instanceof ApiError && error.status === 404 && ask.source !== "journal";

@@ -139,6 +139,18 @@ pub(crate) fn attachment(declarations: &Declarations) -> Vec<u8> {
     Canonical::of(&Object::from_iter([("files", Value::from(files))]).into()).bytes().to_vec()
 }
 
+/// Reads stored declarations, whoever pins them.
+pub(crate) fn read_attached(bytes: &[u8]) -> Result<Declarations, CliError> {
+    let document = parse(bytes).map_err(|error| CliError::not_json(CAPABILITIES, error))?;
+    let source = |file: &Value| {
+        let folder = file.get("folder")?.as_str()?.into();
+        Some(Source { document: file.get("document")?.clone(), folder })
+    };
+    let files = document.get("files").and_then(Value::as_array).unwrap_or_default();
+    let sources: Option<Vec<Source>> = files.iter().map(source).collect();
+    Declarations::read(sources.unwrap_or_default(), &kinds()).map_err(|problems| refused(&[], &problems))
+}
+
 /// Reads the stored declarations of a run, which must be the ones the run pins.
 pub(crate) fn read_stored(run: &str, bytes: Option<&[u8]>, pinned: Digest) -> Result<Declarations, CliError> {
     let other = |message: String| {
@@ -147,15 +159,7 @@ pub(crate) fn read_stored(run: &str, bytes: Option<&[u8]>, pinned: Digest) -> Re
     let Some(bytes) = bytes else {
         return Err(other("the capabilities it was run with are not at hand".to_owned()));
     };
-    let document = parse(bytes).map_err(|error| CliError::not_json(CAPABILITIES, error))?;
-    let source = |file: &Value| {
-        let folder = file.get("folder")?.as_str()?.into();
-        Some(Source { document: file.get("document")?.clone(), folder })
-    };
-    let files = document.get("files").and_then(Value::as_array).unwrap_or_default();
-    let sources: Option<Vec<Source>> = files.iter().map(source).collect();
-    let declarations = Declarations::read(sources.unwrap_or_default(), &kinds())
-        .map_err(|problems| refused(&[], &problems))?;
+    let declarations = read_attached(bytes)?;
     let found = declarations.canonical().digest();
     if found != pinned {
         let message =

@@ -23,6 +23,7 @@ use hence_canon::{Digest, Value, parse};
 use hence_capabilities::{Declarations, Library};
 use hence_cognition::run::Prepared;
 use hence_cognition::skill::Skill;
+use hence_engine::RunKind;
 use hence_skills::Links;
 use hence_store::{AttachmentName, RunId, StoreHandle};
 
@@ -39,7 +40,8 @@ pub(crate) use calls::{
 };
 pub(crate) use capabilities::{
     CAPABILITIES, attachment as capabilities_attachment, capabilities_name, kinds, library_for,
-    problems_of_file, read as read_capabilities, read_with as read_capabilities_with,
+    problems_of_file, read as read_capabilities, read_attached as read_attached_capabilities,
+    read_with as read_capabilities_with,
 };
 pub(crate) use decided::DecisionRow;
 pub(crate) use document::{SkillDocument, has_prompt, is_skill};
@@ -112,10 +114,15 @@ pub(crate) fn links(store: &StoreHandle, run: &RunId) -> LinkedTo {
     let problem = store.attachment(run, &crate::target::problem_name()).ok();
     let problem = problem.and_then(|bytes| parse(&bytes).ok());
     let Some(links) = problem.as_ref().and_then(Links::of_problem) else { return LinkedTo::default() };
+    // The problem of a child of `hence solve` names the call that the child answers.
+    let solved = problem.as_ref().filter(|problem| RunKind::of(problem) == RunKind::Solve);
+    let asked_by = solved.and_then(|problem| {
+        problem.get("settings")?.get("solve")?.get("parent")?.get("run")?.as_str().map(str::to_owned)
+    });
     let is_retry = links.idempotency_root().is_some();
     let origin = links.origin.map(|origin| origin.run.to_string());
     LinkedTo {
-        parent: links.parent.map(|parent| parent.run.to_string()),
+        parent: links.parent.map(|parent| parent.run.to_string()).or(asked_by),
         retries: origin.clone().filter(|_| is_retry),
         origin: origin.filter(|_| !is_retry),
     }

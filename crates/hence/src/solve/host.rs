@@ -227,6 +227,14 @@ impl Models for SolveHost<'_> {
         Ok(ModelReply { text: reply.text.into(), finish_reason, usage })
     }
 
+    fn knows_reply(&self, index: RecordIndex, request: &Request) -> bool {
+        self.logged(index, request.digest()).is_some()
+    }
+
+    fn knows_child(&self, child: &NewChild) -> bool {
+        RunId::new(&child.run).is_ok_and(|id| self.parts.store.has_run(&id).unwrap_or(true))
+    }
+
     fn child(&self, child: &NewChild) -> Result<ChildEnd, NoReply> {
         run_child(self.parts, child)
             .map_err(|error| NoReply::Unavailable(format!("child run {}: {error}", child.run)))

@@ -71,6 +71,8 @@ pub(super) struct GapsOfRun {
     open: u64,
     /// The worst severity.
     worst: Option<&'static str>,
+    /// The number of open gaps of that severity.
+    of_worst: u64,
 }
 
 /// A value of a facet, and the number of runs that have it.
@@ -238,7 +240,11 @@ impl Views {
         WholeFacts {
             duration_ms: wall_ms(&RunTimes::of(&journal).totals()),
             usage: usage.map(|usage| (usage.calls, usage.tokens_in + usage.tokens_out, usage.cost)),
-            gaps: gaps.map(|gaps| GapsOfRun { open: gaps.open, worst: gaps.worst() }),
+            gaps: gaps.map(|gaps| {
+                let worst = gaps.worst();
+                let of_worst = worst.and_then(|worst| gaps.by_severity.get(worst).copied()).unwrap_or(0);
+                GapsOfRun { open: gaps.open, worst, of_worst }
+            }),
             policies: trace.and_then(|(_, value)| policy_counts(run.name(), &value).ok()),
         }
     }
@@ -305,7 +311,8 @@ impl Card {
 
     fn has_failed_policy(&self) -> bool {
         let policies = self.whole.as_ref().and_then(|whole| whole.policies.as_ref());
-        policies.is_some_and(|policies| policies.failed > 0)
+        let is_blocked = self.row.status == "blocked";
+        policies.is_some_and(|policies| policies.failed > 0 || is_blocked && policies.blocked > 0)
     }
 
     fn has_gaps(&self) -> bool {

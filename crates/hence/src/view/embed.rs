@@ -18,6 +18,9 @@ use crate::sink::StoreBlobs;
 /// The most records of which a file has the details.
 const DETAILS_MAX: usize = 2000;
 
+/// The most bytes of those details, before they are compressed: each turn of a conversation repeats the turns before it.
+const DETAILS_BYTES_MAX: usize = 24 * 1024 * 1024;
+
 /// The most records or actions of which a file repeats what can be read elsewhere. A file of 10 000 records stays below 5 MB.
 const REPEATED_MAX: usize = 2000;
 
@@ -99,6 +102,11 @@ impl Embedding {
     /// Returns whether so many items are too many to repeat what is said elsewhere.
     fn is_large(&self, items: usize) -> bool {
         items > REPEATED_MAX
+    }
+
+    /// Returns the bytes of the responses.
+    fn response_bytes(&self) -> usize {
+        self.responses.values().map(String::len).sum()
     }
 
     /// Returns the id of the run or trace.
@@ -248,12 +256,17 @@ impl Views {
     /// Adds the details of the records that say more than their line.
     fn embed_details(&self, run: &Opened, embedding: &mut Embedding) -> Result<(), CliError> {
         let wanted: Vec<u64> = self.records_with_more(run)?;
+        let (mut added, before) = (0, embedding.response_bytes());
         for index in wanted.iter().take(DETAILS_MAX) {
+            if embedding.response_bytes() - before > DETAILS_BYTES_MAX {
+                break;
+            }
             embedding.add_part(&format!("/records/{index}"), self.record(run, *index));
             embedding.add_part(&format!("/calls/{index}"), self.call(run, *index));
+            added += 1;
         }
-        if wanted.len() > DETAILS_MAX {
-            let more = wanted.len() - DETAILS_MAX;
+        if wanted.len() > added {
+            let more = wanted.len() - added;
             embedding.left_out.push(format!("the exchanges and outside values of {more} records"));
         }
         Ok(())

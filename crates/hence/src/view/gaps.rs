@@ -167,16 +167,49 @@ pub(super) struct PolicyRow {
 /// The verdicts of the policies of a run.
 #[derive(Serialize, JsonSchema, Default, Clone)]
 pub(super) struct PolicyCounts {
+    /// Rules that hold, and something happened that they are about.
     pub(super) passed: u64,
+    /// Rules that hold because nothing happened that they are about.
+    pub(super) absent: u64,
     pub(super) failed: u64,
     pub(super) unknown: u64,
     pub(super) not_applicable: u64,
+    /// Steps that a rule blocked while the run was driven.
+    pub(super) blocked: u64,
 }
 
 impl PolicyCounts {
     pub(super) fn all(&self) -> u64 {
-        self.passed + self.failed + self.unknown + self.not_applicable
+        self.passed + self.absent + self.failed + self.unknown + self.not_applicable
     }
+}
+
+/// A step that a policy blocked.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct BlockedStep {
+    /// The record that says so.
+    pub(super) record: u64,
+    /// The step.
+    pub(super) step: String,
+    /// The policy.
+    pub(super) policy: String,
+}
+
+/// Returns the steps that policies blocked while the run was driven, in the order of their records.
+pub(super) fn blocked_steps(trace: &Value) -> Vec<BlockedStep> {
+    let text = |value: &Value, key: &str| Some(value.get(key)?.as_str()?.to_owned());
+    let mut found = Vec::new();
+    for evaluation in trace.get("policy_evaluations").and_then(Value::as_array).unwrap_or_default() {
+        let events = evaluation.get(hence_projection::EVENTS_MEMBER).and_then(Value::as_array);
+        for event in events.unwrap_or_default() {
+            let is_blocked = event.get("decision").and_then(Value::as_str) == Some("blocked");
+            let record = event.get("record").and_then(Value::as_u64).filter(|_| is_blocked);
+            let Some((record, policy)) = record.zip(text(evaluation, "policy_id")) else { continue };
+            found.push(BlockedStep { record, step: text(event, "step").unwrap_or_default(), policy });
+        }
+    }
+    found.sort_by_key(|blocked| blocked.record);
+    found
 }
 
 /// Judges the trace by the policies that it carries; nothing where it carries none.
@@ -196,8 +229,10 @@ fn judged(
 pub(super) fn policy_counts(name: &str, trace: &Value) -> Result<PolicyCounts, CliError> {
     let mut counts = PolicyCounts::default();
     let Some((_, report)) = judged(name, trace)? else { return Ok(counts) };
+    counts.blocked = blocked_steps(trace).len() as u64;
     for verdict in &report.verdicts {
         *(match verdict.status.as_str() {
+            "passed" if verdict.absent => &mut counts.absent,
             "passed" => &mut counts.passed,
             "failed" => &mut counts.failed,
             "not_applicable" => &mut counts.not_applicable,

@@ -19,6 +19,7 @@ mod raw;
 mod records;
 mod review;
 mod shown;
+mod solved;
 mod spans;
 mod state;
 mod summary;

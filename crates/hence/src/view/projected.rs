@@ -274,7 +274,7 @@ fn action_row(projected: &Projected, action: &Action, gaps: &BTreeMap<i64, Vec<S
         label: action.label().to_owned(),
         rationale: action.rationale().to_owned(),
         result: action.result_summary().map(str::to_owned),
-        status: text("status"),
+        status: text("status").or_else(|| Some(action.object("result")?.get("status")?.as_str()?.to_owned())),
         unit: text("meta_action_id"),
         inputs: texts(action.inputs()),
         outputs: texts(action.outputs()),

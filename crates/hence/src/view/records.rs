@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use hence_engine::{MeasuredTimes, RunKind, TimedRecord, attempt};
+use hence_engine::{CallTimes, MeasuredTimes, RunKind, TimedRecord, attempt};
 use hence_journal::{Chained, Control, DecodeError, Record, RecordIndex};
 use hence_server::Window;
 use hence_skills::recorded_outcome;
@@ -13,6 +13,7 @@ use super::Views;
 use super::index::Lines;
 use super::opened::Opened;
 use super::shown::{List, Shown};
+use super::solved;
 use super::times::times_of;
 use crate::commands::log::LogRow;
 use crate::commands::show::Described;
@@ -172,10 +173,10 @@ pub(super) struct RecordDetail {
 /// A place that a step read or wrote.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Place {
-    /// The place, as mappings of a skill name it.
-    place: String,
+    /// The place, as mappings of a skill name it; of a block of `hence solve` a part of its input, or a variable.
+    pub(super) place: String,
     /// The value there, where the record has it.
-    value: Option<Shown>,
+    pub(super) value: Option<Shown>,
 }
 
 /// The most bytes of exchanges that are given in one response.
@@ -254,13 +255,19 @@ impl Views {
         let line = self.line_at(run, index)?;
         let described = Described::of_line(&line.bytes, run.kind(), &run.profile(), Some(&run.store)).ok();
         let lines = [line];
-        let times = times_of_lines(run, &lines)?;
+        let times = solved::times_of_window(run, &lines)?;
         let [line] = lines;
+        let entry = solved::entry_of(run, &line);
+        let conversation = entry.as_ref().and_then(|entry| solved::exchange_of(run, &line, entry));
         let (offset, bytes) = (line.offset, line.bytes.len());
         let row = row_of(run, line, &times, true);
         let measured = times.of(RecordIndex::new(index));
         let uses = described.as_ref().and_then(|described| described.uses.as_ref());
-        let (input, reads, writes) = uses.map_or_else(Default::default, |uses| {
+        let of_block = || {
+            let (reads, writes) = entry.as_ref().map(solved::places_of).unwrap_or_default();
+            (None, reads, writes)
+        };
+        let (input, reads, writes) = uses.map_or_else(of_block, |uses| {
             let value = |name: &str| uses.input.get(name).map(Shown::of);
             let read = |place: &String| Place { place: place.clone(), value: value(place) };
             let written = |place: &String| Place { place: place.clone(), value: None };
@@ -278,8 +285,12 @@ impl Views {
                 found.output.as_ref().map(Shown::of),
                 found.missing.map(|error| error.message),
                 found.decisions,
-                found.exchanges,
+                found.exchanges.into_iter().chain(conversation).collect(),
             ),
+        };
+        let own_calls: Vec<&CallTimes> = match run.kind() {
+            RunKind::Solve => solved::calls_by_record(&times).get(&index).copied().into_iter().collect(),
+            _ => measured.iter().flat_map(|times| &times.calls).collect(),
         };
         Ok(RecordDetail {
             run: run.name().to_owned(),
@@ -299,7 +310,7 @@ impl Views {
             reads,
             writes,
             measured: row.row.measured,
-            calls: measured.iter().flat_map(|times| &times.calls).map(CallTimesRow::of).collect(),
+            calls: own_calls.into_iter().map(CallTimesRow::of).collect(),
             waits: measured.iter().flat_map(|times| &times.waits).map(WaitTimesRow::of).collect(),
             decisions,
             exchanges: shown_exchanges(exchanges),
@@ -350,7 +361,9 @@ impl Views {
         let (_, lines) = read_lines(run, Window::WHOLE)?;
         let says_more = |line: &&ReadLine| {
             let is_referring = memchr::memmem::find(&line.bytes, b"\"$blob\"").is_some();
+            // The conversation of a turn and the places of a block are made from several records.
             is_referring
+                || kind == RunKind::Solve
                 || Described::of_line(&line.bytes, kind, &profile, Some(&run.store))
                     .is_ok_and(|found| !found.exchanges.is_empty() || !found.decisions.is_empty())
         };

@@ -3,16 +3,19 @@
 use std::collections::BTreeMap;
 
 use hence_canon::time::Instant;
-use hence_engine::{Measured, MeasuredTimes, Span};
+use hence_engine::{Measured, MeasuredTimes, RunKind, Span};
 use hence_journal::{Record, RecordIndex};
+use hence_review::wire::Action;
 use hence_server::Window;
 use hence_store::StoreError;
 
 use super::Views;
+use super::calls::{OpenCall, open_calls};
 use super::opened::Opened;
 use super::projected::Projected;
 use super::records::{ReadLine, outcome_of, read_lines, times_of_lines};
 use super::shown::List;
+use super::solved::{self, Asked};
 use crate::commands::log::LogRow;
 use crate::exchanges::ExchangeRow;
 use crate::prelude::*;
@@ -34,7 +37,7 @@ const CHUNK_RECORDS: u64 = 4096;
 /// Something that took time.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SpanRow {
-    /// The record it belongs to; the number of records for a wait that has not ended.
+    /// The record it belongs to; the number of records for a wait that has not ended, and for a call whose step has no record.
     index: u64,
     /// `steps`, `calls`, `models`, `people` or `control`.
     track: &'static str,
@@ -42,9 +45,9 @@ pub(super) struct SpanRow {
     name: String,
     /// The key of a call.
     key: Option<String>,
-    /// The status of the step, or `answered` and `waiting` of a question.
+    /// The status of the step, `answered` or `waiting` of a question, `undecided` or `running` of a call whose step has no record.
     status: Option<&'static str>,
-    /// Milliseconds after the start; null when it was not measured.
+    /// Milliseconds after the start; null when it is not known. Of an action of a trace, as the trace states it.
     start_ms: Option<i64>,
     /// Milliseconds after the start.
     end_ms: Option<i64>,
@@ -153,7 +156,7 @@ impl Views {
     pub(super) fn spans(&self, run: &Opened, window: Window) -> Result<SpanList, CliError> {
         let first = first_time(run)?;
         let (total, lines) = read_lines(run, window)?;
-        let times = times_of_lines(run, &lines)?;
+        let times = solved::times_of_window(run, &lines)?;
         let start = Start(first);
         let read = lines.len() as u64;
         let mut lines = lines.into_iter();
@@ -166,6 +169,7 @@ impl Views {
         let mut items: Vec<SpanRow> = list.items.into_iter().flatten().collect();
         if list.next.is_none() {
             items.extend(open_waits(&times, total, start));
+            items.extend(open_calls(run).into_iter().map(|call| open_row(call, total)));
         }
         let t0 = first.map(Instant::to_millis_text);
         Ok(SpanList { total, from: window.from, next: list.next, t0, items })
@@ -245,6 +249,10 @@ fn spans_of(run: &Opened, line: &ReadLine, times: &MeasuredTimes, start: Start) 
         attempt: None,
         model: None,
     }];
+    if run.kind() == RunKind::Solve {
+        rows.extend(solved_span(run, line, times, start, rows.first()));
+        return rows;
+    }
     let Some(measured) = measured else { return rows };
     let models = if measured.calls.is_empty() { BTreeMap::new() } else { models_of(run, line) };
     for call in &measured.calls {
@@ -254,6 +262,57 @@ fn spans_of(run: &Opened, line: &ReadLine, times: &MeasuredTimes, start: Start) 
     }
     rows.extend(measured.waits.iter().map(|wait| wait_row(line.index, wait, start)));
     rows
+}
+
+/// Returns the span of the call whose reply a record of `hence solve` is.
+fn solved_span(
+    run: &Opened,
+    line: &ReadLine,
+    times: &MeasuredTimes,
+    start: Start,
+    step: Option<&SpanRow>,
+) -> Option<SpanRow> {
+    let asked = Asked::of(run, &solved::entry_of(run, line)?)?;
+    let track = asked.track();
+    let name = asked.child.unwrap_or_else(|| asked.capability.to_owned());
+    let status = Some(asked.status);
+    match solved::calls_by_record(times).get(&line.index) {
+        Some(call) => {
+            let row = call_row(line.index, track, &name, &call.key, call.span, start, Some(asked.model));
+            Some(SpanRow { status, attempt: None, ..row })
+        }
+        // Only the time of its record is known.
+        None => Some(SpanRow {
+            index: line.index,
+            track,
+            name,
+            key: None,
+            status,
+            start_ms: step.and_then(|step| step.end_ms),
+            end_ms: step.and_then(|step| step.end_ms),
+            duration_ms: None,
+            measured: false,
+            attempt: None,
+            model: Some(asked.model),
+        }),
+    }
+}
+
+/// Returns the span of a call whose step has no record. When it began was not measured.
+fn open_row(call: OpenCall, total: u64) -> SpanRow {
+    SpanRow {
+        index: total,
+        track: "calls",
+        name: call.capability,
+        attempt: attempt_of(&call.key),
+        key: Some(call.key),
+        status: Some(call.status),
+        start_ms: None,
+        end_ms: None,
+        duration_ms: None,
+        measured: false,
+        model: None,
+    }
 }
 
 fn call_row(
@@ -329,22 +388,46 @@ fn models_of(run: &Opened, line: &ReadLine) -> BTreeMap<String, String> {
 /// Returns the actions of a trace as spans: their order, and their durations where the trace has them.
 pub(super) fn spans_of_trace(projected: &Projected, window: Window) -> SpanList {
     let actions = projected.trace.actions();
+    let first = actions.iter().filter_map(time_of_action).min();
+    let start = Start(first);
     let list = List::of_slice(window, actions, |action| {
         let execution = action.object("execution");
         let duration = execution.and_then(|execution| execution.get("duration_ms")?.as_u64());
+        let began = time_of_action(action).and_then(|at| start.millis(at));
+        let took = duration.and_then(|duration| i64::try_from(duration).ok()).unwrap_or(0);
         SpanRow {
             index: action.position().get() as u64,
             track: "steps",
             name: action.label().to_owned(),
             key: action.id().map(|id| format!("action:{id}")),
-            status: None,
-            start_ms: None,
-            end_ms: None,
+            status: status_of_action(action),
+            start_ms: began,
+            end_ms: began.and_then(|began| began.checked_add(took)),
             duration_ms: duration,
             measured: false,
             attempt: None,
             model: None,
         }
     });
-    SpanList { total: actions.len() as u64, from: window.from, next: list.next, t0: None, items: list.items }
+    let t0 = first.map(Instant::to_millis_text);
+    SpanList { total: actions.len() as u64, from: window.from, next: list.next, t0, items: list.items }
+}
+
+/// Returns the time that a trace states for an action.
+pub(super) fn time_of_action(action: &Action) -> Option<Instant> {
+    action.text("timestamp")?.parse().ok()
+}
+
+/// Returns the status that a trace states for an action, in the words of steps.
+pub(super) fn status_of_action(action: &Action) -> Option<&'static str> {
+    let stated = action.object("result").and_then(|result| result.get("status")?.as_str());
+    match action.text("status").or(stated)? {
+        "completed" | "success" | "succeeded" | "passed" => Some("success"),
+        "failed" | "failure" | "error" => Some("failed"),
+        "partial" => Some("partial"),
+        "blocked" => Some("blocked"),
+        "skipped" | "cancelled" | "refused" | "rejected" | "denied" => Some("skipped"),
+        "pending" | "running" | "in_progress" => Some("running"),
+        _ => Some("unknown"),
+    }
 }

@@ -1,16 +1,20 @@
 //! One run at a glance: question, answer, status, usage, and how it continues.
 
 use hence_canon::Value;
+use hence_cognition::budget::{Limits, Usage};
 use hence_engine::{RunKind, resolve};
 use hence_journal::{Control, Reader, Record};
 use hence_server::Window;
+use hence_variables::Stored;
 
 use super::Views;
 use super::opened::Opened;
 use super::projected::{Projected, Subject};
 use super::shown::{Budget, Shown};
+use super::spans::{status_of_action, time_of_action};
 use crate::commands::runs;
 use crate::commands::why::{WhyReport, explain};
+use crate::interactive::linked;
 use crate::kind::{self, Drivable as _, Purpose, StoredSkillRun, StoredSolveRun, whole_records};
 use crate::measured::{MeasuredTotals, RunTimes};
 use crate::prelude::*;
@@ -56,6 +60,13 @@ pub(super) struct CheckpointRow {
     index: u64,
     /// The record after which it is.
     position: u64,
+}
+
+/// The actions of a trace.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ActionCounts {
+    all: u64,
+    failed: u64,
 }
 
 /// One run at a glance.
@@ -109,6 +120,8 @@ pub(super) struct RunReport {
     children: Vec<ChildRow>,
     /// The named positions.
     checkpoints: Vec<CheckpointRow>,
+    /// The actions of a trace; null for a run.
+    actions: Option<ActionCounts>,
     /// The views that exist for it.
     views: Vec<&'static str>,
     /// The parts that could not be read, in sentences.
@@ -175,6 +188,7 @@ impl Views {
             retry: row.retry,
             children: Vec::new(),
             checkpoints: Vec::new(),
+            actions: None,
             views: RUN_VIEWS.to_vec(),
             remarks: Vec::new(),
         };
@@ -216,7 +230,7 @@ impl Views {
             Ok(open) => report.usage = Some(open.usage(&journal)),
             Err(error) => report.remarks.push(error.message),
         }
-        match answer(&journal) {
+        match answer(&self.context, &journal) {
             Ok(Some((answer, record))) => {
                 report.answer = Some(Shown::of(&answer));
                 report.answer_record = record;
@@ -257,9 +271,15 @@ fn checkpoints(journal: &Journal) -> Vec<CheckpointRow> {
 }
 
 /// Returns the answer of a run, and its record where that is one.
-fn answer(journal: &Journal) -> Result<Option<(Value, Option<u64>)>, CliError> {
+fn answer(context: &Context, journal: &Journal) -> Result<Option<(Value, Option<u64>)>, CliError> {
     match journal.kind {
-        RunKind::Variables | RunKind::Trace => Ok(None),
+        RunKind::Trace => Ok(None),
+        RunKind::Variables => {
+            let read = linked::read(context, &journal.name)?;
+            let state = read.as_ref().and_then(|run| run.workspace().state(run.first_state()?));
+            let stored = state.map(|state| &state.final_answer().stored);
+            Ok(stored.map(Stored::shown).filter(|answer| !answer.is_null()).map(|answer| (answer, None)))
+        }
         RunKind::Solve => {
             let stored = StoredSolveRun::open(journal, Purpose::Read)?;
             let run = stored.read_back(journal)?;
@@ -307,6 +327,12 @@ fn report_of_trace(projected: &Projected) -> RunReport {
         let words = ["description", "summary"].iter().find_map(|key| event.get(key)?.as_str());
         words.map(|words| words.chars().take(QUESTION_CHARACTERS).collect::<String>())
     };
+    let failed = trace.actions().iter().filter(|action| status_of_action(action) == Some("failed"));
+    let times = || trace.actions().iter().filter_map(time_of_action).map(|at| at.as_millis());
+    let wall_ms = times().min().zip(times().max()).filter(|(first, last)| first < last);
+    let wall_ms = wall_ms.and_then(|(first, last)| u64::try_from(last.checked_sub(first)?).ok());
+    let metrics = trace.entry().object("metrics");
+    let usage = metrics.map(|metrics| UsageReport::of(&Usage::of_meta(metrics), &Limits::default()));
     RunReport {
         run: trace.trace_id().unwrap_or("trace").to_owned(),
         kind: "trace",
@@ -323,8 +349,8 @@ fn report_of_trace(projected: &Projected) -> RunReport {
         made_here: None,
         created_at: text("timestamp"),
         measured: None,
-        wall_ms: None,
-        usage: None,
+        wall_ms,
+        usage: usage.filter(|usage| usage.tokens_in + usage.tokens_out > 0 || !usage.cost.is_empty()),
         why: None,
         parent: None,
         origin: None,
@@ -332,9 +358,8 @@ fn report_of_trace(projected: &Projected) -> RunReport {
         retry: None,
         children: Vec::new(),
         checkpoints: Vec::new(),
+        actions: Some(ActionCounts { all: trace.actions().len() as u64, failed: failed.count() as u64 }),
         views: TRACE_VIEWS.to_vec(),
-        remarks: vec![
-            "a review trace that is no run of this store: nothing in it is proven by a journal".to_owned(),
-        ],
+        remarks: Vec::new(),
     }
 }

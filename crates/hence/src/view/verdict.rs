@@ -3,7 +3,7 @@
 use hence_journal::verify::Level;
 
 use super::Views;
-use super::gaps::{OpenGaps, PolicyCounts, policy_counts};
+use super::gaps::{BlockedStep, OpenGaps, PolicyCounts, blocked_steps, policy_counts};
 use super::opened::Opened;
 use super::projected::{Projected, Subject};
 use super::shown::WHOLE_BYTES_MAX;
@@ -45,6 +45,8 @@ struct Policies {
     part: Part,
     #[serde(flatten)]
     counts: PolicyCounts,
+    /// The steps that policies blocked while the run was driven, the last of them.
+    blocked_steps: Vec<BlockedStep>,
 }
 
 /// The claims that are not shown.
@@ -92,11 +94,16 @@ impl Views {
         };
         let (integrity, replay) = integrity(verified, replay);
         let (policies, gaps) = match self.projected(run) {
-            Ok(projected) => judged(run.name(), &projected),
+            Ok(projected) => {
+                let stands = match crate::run_view::status_of(&run.store, &run.summary) {
+                    "blocked" => Stands::Blocked,
+                    _ => Stands::Otherwise,
+                };
+                judged(run.name(), &projected, stands)
+            }
             Err(error) => {
                 let says = error.message;
-                let policies =
-                    Policies { part: Part::new("not_checked", &says), counts: PolicyCounts::default() };
+                let policies = Policies::not_checked(&says);
                 (policies, Gaps { part: Part::new("not_checked", says), counts: OpenGaps::default() })
             }
         };
@@ -174,28 +181,49 @@ fn integrity(verified: Result<VerifyReport, CliError>, replay: bool) -> (Integri
     (Integrity { part: Part::new(status, says), report: Some(report) }, replay)
 }
 
-fn judged(name: &str, projected: &Projected) -> (Policies, Gaps) {
+/// Whether a run ends at a step that policies blocked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stands {
+    Blocked,
+    Otherwise,
+}
+
+impl Policies {
+    fn not_checked(says: &str) -> Self {
+        let (part, counts) = (Part::new("not_checked", says), PolicyCounts::default());
+        Self { part, counts, blocked_steps: Vec::new() }
+    }
+
+    fn of(counts: PolicyCounts, mut blocked: Vec<BlockedStep>, stands: Stands) -> Self {
+        let status = match &counts {
+            counts if counts.all() == 0 => "none",
+            // A rule that held a step back was obeyed, so the trace that is left does not violate it.
+            counts if stands == Stands::Blocked && counts.blocked > 0 => "blocked",
+            counts if counts.failed > 0 => "failed",
+            counts if counts.unknown > 0 => "unknown",
+            counts if counts.passed > 0 => "passed",
+            counts if counts.absent > 0 => "absent",
+            _ => "not_applicable",
+        };
+        let PolicyCounts { passed, absent, failed, unknown, not_applicable, .. } = counts;
+        let mut says = match status {
+            "none" => "no policy is in force".to_owned(),
+            _ => format!(
+                "{passed} passed, {absent} absent, {failed} failed, {unknown} unknown, {not_applicable} did not apply"
+            ),
+        };
+        if let Some(BlockedStep { record, step, policy }) = blocked.last() {
+            says = format!("{policy} blocked step {step} at record {record}; {says}");
+        }
+        blocked.drain(..blocked.len().saturating_sub(ENTRIES_MAX));
+        Self { part: Part::new(status, says), counts, blocked_steps: blocked }
+    }
+}
+
+fn judged(name: &str, projected: &Projected, stands: Stands) -> (Policies, Gaps) {
     let policies = match policy_counts(name, &projected.value) {
-        Err(error) => {
-            Policies { part: Part::new("not_checked", error.message), counts: PolicyCounts::default() }
-        }
-        Ok(counts) => {
-            let status = match &counts {
-                counts if counts.all() == 0 => "none",
-                counts if counts.failed > 0 => "failed",
-                counts if counts.unknown > 0 => "unknown",
-                counts if counts.passed > 0 => "passed",
-                _ => "not_applicable",
-            };
-            let says = match status {
-                "none" => "no policy is in force".to_owned(),
-                _ => format!(
-                    "{} passed, {} failed, {} unknown, {} did not apply",
-                    counts.passed, counts.failed, counts.unknown, counts.not_applicable
-                ),
-            };
-            Policies { part: Part::new(status, says), counts }
-        }
+        Err(error) => Policies::not_checked(&error.message),
+        Ok(counts) => Policies::of(counts, blocked_steps(&projected.value), stands),
     };
     let counts = OpenGaps::of(&projected.trace);
     let part = match (counts.open, counts.all) {
@@ -212,7 +240,7 @@ fn judged(name: &str, projected: &Projected) -> (Policies, Gaps) {
 
 fn verdict_of_trace(trace: &Projected) -> VerdictReport {
     let none = "a trace has no journal: its author states it";
-    let (policies, gaps) = judged(trace.trace.trace_id().unwrap_or("trace"), trace);
+    let (policies, gaps) = judged(trace.trace.trace_id().unwrap_or("trace"), trace, Stands::Otherwise);
     VerdictReport {
         integrity: Integrity { part: Part::new("not_checked", none), report: None },
         replay: Part::new("not_checked", none),

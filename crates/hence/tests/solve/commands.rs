@@ -72,6 +72,11 @@ fn a_run_is_listed_shown_verified_replayed_traced_and_forked() {
     assert_eq!(trace.code, 0, "{}", trace.stderr);
     assert_eq!(world.ask(&["trace", "validate", "t.json"]).code, 0);
     assert_eq!(json(&world, &["vars", "get", "r", "said"])["value"], "<world>");
+    let runs = json(&world, &["runs"]);
+    let child = runs["runs"].as_array().unwrap().iter().find(|row| row["run"] != "r").unwrap();
+    assert_eq!(child["parent"], "r", "{runs}");
+    let graph = String::from_utf8(world.ask(&["runs", "--graph"]).stdout).unwrap();
+    assert!(graph.contains("└─ r/"), "{graph}");
     let tree = String::from_utf8(world.ask(&["vars", "tree", "r"]).stdout).unwrap();
     assert!(tree.contains("r/"), "{tree}");
     assert_eq!(server.count(), asked, "no command asks a model");

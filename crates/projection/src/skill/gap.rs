@@ -337,7 +337,10 @@ pub(super) fn of_end(view: &SkillView<'_>, run: &RunInfo<'_>, ending: &Ending) -
     if !never.is_empty() {
         let names = shortened(&never.join(", "));
         // A step that only reads may have run ahead of the one that ended the run.
-        let statement = format!("{} steps of the skill have no result on record: {names}.", never.len());
+        let statement = match never.len() {
+            1 => format!("1 step of the skill has no result on record: {names}."),
+            count => format!("{count} steps of the skill have no result on record: {names}."),
+        };
         gaps.push(not_run(statement, "Do not take the outputs for more than the steps that ran."));
     }
     if *ending == Ending::Unfinished {

@@ -30,7 +30,10 @@ function schemaFields(schema: JsonObject): Field[] {
     return [field("", schema, true)];
   }
   const required = Array.isArray(schema["required"]) ? schema["required"] : [];
-  return Object.entries(properties).map(([name, member]) => field(name, isObject(member) ? member : {}, required.includes(name)));
+  // A stored question has its members sorted by name. Its list of required members is in the order of its author.
+  const place = (name: string): number => (required.includes(name) ? required.indexOf(name) : required.length);
+  const members = Object.entries(properties).sort(([a], [b]) => place(a) - place(b));
+  return members.map(([name, member]) => field(name, isObject(member) ? member : {}, required.includes(name)));
 }
 
 function field(name: string, schema: JsonObject, isRequired: boolean): Field {

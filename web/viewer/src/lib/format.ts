@@ -31,6 +31,12 @@ export function plural(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
+/** The outcome of a unit of a trace; one that says nothing but numbers says them in the plural. */
+export function outcomeText(outcome: string): string {
+  const found = /^([0-9]+) actions, ([0-9]+) artifacts$/.exec(outcome);
+  return found === null ? outcome : `${plural(Number(found[1]), "action")}, ${plural(Number(found[2]), "artifact")}`;
+}
+
 export function shortHash(hash: string, length = 12): string {
   return hash.length > length ? hash.slice(0, length) : hash;
 }

@@ -23,6 +23,7 @@ const LOOKS: Record<string, Look> = {
   answered: { sign: "✓", word: "answered", tone: "good" },
   closed: { sign: "✓", word: "closed", tone: "good" },
   used: { sign: "✓", word: "used", tone: "good" },
+  repeated: { sign: "=", word: "repeated", tone: "quiet" },
   equal: { sign: "=", word: "equal", tone: "good" },
   failed: { sign: "✗", word: "failed", tone: "bad" },
   fail: { sign: "✗", word: "fail", tone: "bad" },
@@ -61,6 +62,8 @@ const LOOKS: Record<string, Look> = {
   degraded: { sign: "◐", word: "degraded", tone: "warn" },
   undecided: { sign: "?", word: "undecided", tone: "warn" },
   not_checked: { sign: "?", word: "not checked", tone: "unknown" },
+  absent: { sign: "·", word: "absent", tone: "unknown" },
+  trace: { sign: "·", word: "trace", tone: "unknown" },
   not_applicable: { sign: "·", word: "not applicable", tone: "unknown" },
   none: { sign: "·", word: "none", tone: "unknown" },
 };

@@ -23,6 +23,8 @@ export interface Scale {
   folds: Fold[];
   /** The length of the whole scale in units. */
   length: number;
+  /** Where the room for what has no measured time begins, in units; nothing where there is none. */
+  untimedFrom?: number;
 }
 
 /** Idle time shorter than this is never folded. */
@@ -31,6 +33,8 @@ const IDLE_MS_MIN = 400;
 const IDLE_PART = 0.08;
 /** A fold is drawn as wide as this part of the active time. */
 const FOLD_PART = 0.025;
+/** The room after the last measured time for what has none, as a part of the rest. */
+const UNTIMED_PART = 0.12;
 export const LANES_MAX = 14;
 
 export type Interval = [number, number];
@@ -81,6 +85,11 @@ export function foldedScale(active: Interval[]): Scale {
     }
   }
   return { segments, folds, length: Math.max(unit, 1) };
+}
+
+/** Adds room after everything that was measured. */
+export function withUntimed(scale: Scale): Scale {
+  return { ...scale, untimedFrom: scale.length, length: scale.length * (1 + UNTIMED_PART) };
 }
 
 export function plainScale(from: number, to: number): Scale {
@@ -163,11 +172,11 @@ export function prefersOrder(buckets: Bucket[]): boolean {
   return busy < (last - first) * 0.25;
 }
 
-/** Round steps for an axis: about `wanted` of them between two values. */
-export function ticks(from: number, to: number, wanted: number): number[] {
+/** Round steps for an axis: about `wanted` of them between two values, none smaller than `least`. */
+export function ticks(from: number, to: number, wanted: number, least = 0): number[] {
   const span = to - from;
   if (!(span > 0) || wanted < 1) return [];
-  const raw = span / wanted;
+  const raw = Math.max(span / wanted, least);
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = ([1, 2, 5, 10].find((one) => one * power >= raw) ?? 10) * power;
   const found: number[] = [];

@@ -100,8 +100,9 @@ function drawAxis(context: CanvasRenderingContext2D, scene: Scene): void {
   context.textBaseline = "middle";
   let last = Number.NEGATIVE_INFINITY;
   const wanted = Math.max(2, Math.floor((width - GUTTER) / 110));
-  for (const unit of ticks(scene.from, scene.to, wanted)) {
+  for (const unit of ticks(scene.from, scene.to, wanted, scene.isTime ? 0 : 1)) {
     const x = xOf(scene, unit);
+    if (unit > (scale.untimedFrom ?? Number.POSITIVE_INFINITY)) break;
     context.fillStyle = ink("--line");
     context.fillRect(Math.round(x), AXIS_HIGH - 4, 1, height);
     const value = toDomain(scale, unit);
@@ -221,7 +222,7 @@ function drawSpans(context: CanvasRenderingContext2D, scene: Scene, track: Track
     context.rect(Math.max(x, GUTTER), y, wide - 2, SPAN_HIGH);
     context.clip();
     context.fillStyle = ink("--ink");
-    const sign = isBad ? "✗ " : span.status === "waiting" ? "‖ " : (span.attempt ?? 1) > 1 ? `↻${span.attempt} ` : "";
+    const sign = isBad ? "✗ " : span.status === "waiting" ? "‖ " : span.status === "undecided" ? "? " : (span.attempt ?? 1) > 1 ? `↻${span.attempt} ` : "";
     context.fillText(`${sign}${oneLine(visible(span.name), 60)}`, Math.max(x, GUTTER) + 5, y + SPAN_HIGH / 2 + 1);
     context.restore();
   }

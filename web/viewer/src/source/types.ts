@@ -31,10 +31,21 @@ export interface Money {
 }
 
 export interface PolicyCounts {
+  /** Rules that hold, and something happened that they are about. */
   passed: number;
+  /** Rules that hold because nothing happened that they are about. */
+  absent: number;
   failed: number;
   unknown: number;
   not_applicable: number;
+  /** Steps that a rule blocked while the run was driven. */
+  blocked: number;
+}
+
+export interface BlockedStep {
+  record: number;
+  step: string;
+  policy: string;
 }
 
 export interface RunRow {
@@ -53,7 +64,7 @@ export interface RunRow {
   calls: number | null;
   tokens: number | null;
   cost: Money[] | null;
-  gaps: { open: number; worst: string | null } | null;
+  gaps: { open: number; worst: string | null; of_worst: number } | null;
   policies: PolicyCounts | null;
   parent: Json;
   origin: Json;
@@ -96,7 +107,7 @@ export interface Why {
   says: string;
   commands: string[];
   failures: Json[];
-  waiting: Json[];
+  waiting: { step: string; key: string; capability: string; about: string; question: string }[];
   calls: Json[];
   decisions: Json[];
   executed: Json[];
@@ -114,7 +125,8 @@ export interface Run {
   question: string | null;
   answer: Shown | null;
   answer_record: number | null;
-  records: number;
+  /** Nothing for a trace, which has no journal. */
+  records: number | null;
   bytes: number;
   head: string | null;
   torn_bytes: number;
@@ -133,6 +145,8 @@ export interface Run {
   remarks: string[];
   /** Named positions; a server of an earlier version does not list them. */
   checkpoints?: { name: string; index: number; position: number }[];
+  /** The actions of a trace; nothing for a run. */
+  actions: { all: number; failed: number } | null;
 }
 
 export interface VerdictPart {
@@ -143,7 +157,7 @@ export interface VerdictPart {
 export interface Verdict {
   integrity: VerdictPart & { report: JsonObject | null };
   replay: VerdictPart;
-  policies: VerdictPart & PolicyCounts;
+  policies: VerdictPart & PolicyCounts & { blocked_steps: BlockedStep[] };
   gaps: VerdictPart & { open: number; by_severity: Record<string, number> };
   review: VerdictPart & { review: string | null };
 }
@@ -382,6 +396,10 @@ export interface CallRow {
   exchanges: number;
   tokens_in: number | null;
   tokens_out: number | null;
+  cost: Money[];
+  /** The model and the child run of a call of `hence solve`. */
+  model: string | null;
+  child: string | null;
   previous: number | null;
 }
 

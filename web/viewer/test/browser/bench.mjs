@@ -1,5 +1,5 @@
 // Measures the page on a long run: first paint, memory of the tab, frames and long tasks while scrolling, the largest response.
-// `node test/browser/bench.mjs [RECORDS] [FOLDER]`: the run is made in FOLDER, or found there from an earlier call.
+// `node test/browser/bench.mjs [RECORDS] [FOLDER]`: the run is made in FOLDER, or found there from an earlier call. `BENCH_RUN=ID` names another run there.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync, existsSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +13,9 @@ const folder = process.argv[3] ?? mkdtempSync(join(tmpdir(), "hence-bench-"));
 const BUDGETS = { paint: 1000, memory: 300, response: 256 * 1024, longTasks: 10 };
 const SCROLLS = 120;
 const VERIFY_MS_MAX = Number(process.env.VERIFY_MS_MAX ?? 60_000);
-const RUN = `bench-${records}`;
+const RUN = process.env.BENCH_RUN ?? `bench-${records}`;
+/** How often the memory of the tab is read while it verifies. */
+const SAMPLE_MS = 250;
 
 const why = await missing();
 if (why !== null) {
@@ -89,13 +91,15 @@ const zoom = await page.evaluate(async () => {
 });
 const viewing = tabMemory(process.pid);
 const verifyStarted = Date.now();
+let memory = viewing;
+const sampler = setInterval(() => (memory = Math.max(memory, tabMemory(process.pid))), SAMPLE_MS);
 await page.goto(server.address(`#/run/${RUN}?view=integrity`));
 // The verifier works in its worker; how far it came is what a reader sees meanwhile.
 const isVerified = await page.locator("text=records hold").first().waitFor({ timeout: VERIFY_MS_MAX }).then(() => true).catch(() => false);
 const progress = isVerified ? records : Number(await page.locator("progress").getAttribute("value").catch(() => 0));
 const verified = `${progress} records in ${Date.now() - verifyStarted} ms`;
 const heap = (await session.send("Performance.enable"), await session.send("Performance.getMetrics")).metrics.find((one) => one.name === "JSHeapUsedSize").value / 1024 ** 2;
-const memory = tabMemory(process.pid);
+clearInterval(sampler);
 
 const file = join(folder, "bench.html");
 let single = null;
@@ -115,7 +119,7 @@ const rows = [
   ["first contentful paint", `${Math.round(paint ?? -1)} ms`, paint !== null && paint <= BUDGETS.paint, `≤ ${BUDGETS.paint} ms`],
   ["record at the cursor in view", `${usable} ms`, null, ""],
   ["process of the tab, resident, records and timeline", `${Math.round(viewing)} MB`, viewing <= BUDGETS.memory, `≤ ${BUDGETS.memory} MB`],
-  ["process of the tab, while it verifies the journal", `${Math.round(memory)} MB`, memory <= BUDGETS.memory, `≤ ${BUDGETS.memory} MB`],
+  ["process of the tab, the most while it verifies the journal", `${Math.round(memory)} MB`, memory <= BUDGETS.memory, `≤ ${BUDGETS.memory} MB`],
   ["JavaScript heap", `${heap.toFixed(1)} MB`, null, ""],
   [`scrolling ${SCROLLS} frames: long tasks (> 50 ms)`, `${scroll.longTasks}, the longest ${Math.round(scroll.longest)} ms`, scroll.longTasks <= BUDGETS.longTasks, `≤ ${BUDGETS.longTasks}`],
   ["frames while scrolling", `median ${scroll.median.toFixed(1)} ms, 95 % ${scroll.p95.toFixed(1)} ms`, null, ""],

@@ -8,7 +8,7 @@ import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 
 import { BINARY, missing, openBrowser, openPage, startServer } from "./browser.mjs";
-import { CAN_SOLVE, copyStore, hence, HOSTILE, makeStore } from "./store.mjs";
+import { CAN_SOLVE, copyStore, hence, HOSTILE, makeStore, ROOT } from "./store.mjs";
 
 const why = await missing();
 if (why !== null) {
@@ -81,7 +81,11 @@ const VIEWS = [
   ["waiting", "/waiting", "text=Refund the order?"],
   ["compare", "/compare?left=vendor-choice&right=vendor-choice-fork", "text=Records side by side"],
   ["solve", "/run/first-failure", "text=its connection pool was exhausted"],
+  ["solve-turn", "/run/first-failure/step/10", "text=Which service failed first"],
   ["solve-block", "/run/first-failure/step/9", "text=llm_query_batched"],
+  ["solve-calls", "/run/first-failure?view=calls", ".call:has-text('rlm_query')"],
+  ["answer-blocked", "/run/release-1", ".verdict:has-text('blocked a step')"],
+  ["answer-undecided", "/run/payout-7", "text=say whether it happened"],
 ];
 
 for (const [name, to, sign] of VIEWS) {
@@ -368,7 +372,7 @@ test("an artifact, a policy and a gap are commented on through the page", async 
 });
 
 test("a narrow window cuts nothing off", async () => {
-  for (const to of ["/runs", "/run/triage", "/run/tampered", "/run/triage?view=story", "/run/triage?view=gaps", "/run/triage?view=review", "/waiting"]) {
+  for (const to of ["/runs", "/run/triage", "/run/tampered", "/run/triage?view=story", "/run/triage?view=gaps", "/run/triage?view=review", "/run/refund-41?view=calls", "/waiting"]) {
     const { page } = await open(to);
     await page.setViewportSize({ width: 400, height: 800 });
     await settled(page);
@@ -376,6 +380,79 @@ test("a narrow window cuts nothing off", async () => {
     assert.ok(wide <= 401, `${to} is ${wide} wide`);
     await page.close();
   }
+});
+
+test("a table that is wider than a narrow window can be scrolled to its last column, and every tab is in view", async () => {
+  for (const to of ["/run/refund-41?view=calls", "/run/payout-7?view=integrity"]) {
+    const { page } = await open(to);
+    await page.setViewportSize({ width: 700, height: 800 });
+    await settled(page);
+    const tabs = await page.evaluate(() => [...document.querySelectorAll("nav[aria-label='Views of the run'] a")].map((one) => one.getBoundingClientRect()).filter((box) => box.right > innerWidth || box.left < 0).length);
+    assert.equal(tabs, 0, `${to}: tabs outside of the window`);
+    if (to.endsWith("calls")) {
+      const last = page.locator(".head span").last();
+      await last.evaluate((one) => one.scrollIntoView());
+      const box = await last.boundingBox();
+      assert.ok(box !== null && box.x >= 0 && box.x + box.width <= 700, `the last column ends at ${box?.x} + ${box?.width}`);
+      const tokens = await page.evaluate(() => [...document.querySelectorAll(".call")].map((one) => one.getBoundingClientRect().right <= innerWidth + 1));
+      assert.ok(tokens.length > 0 && tokens.every(Boolean), "the rows scroll with their head");
+    }
+    await page.close();
+  }
+});
+
+test("a run that a policy blocked says so, with its record and its policy, and counts no absence as a pass", async () => {
+  const { page } = await open("/run/release-1");
+  await page.locator(".verdict:has-text('blocked a step')").waitFor(WAIT);
+  assert.equal(await page.locator(".verdict:has-text('Policies')").evaluate((one) => one.className.includes("t-bad")), true);
+  await page.locator(".verdict:has-text('0 passed, 1 absent')").waitFor(WAIT);
+  await page.locator("a:has-text('record 2')").first().waitFor(WAIT);
+  await page.locator("a:has-text('destructive-actions-confirmed')").first().click();
+  await page.locator(".policy.lit .status:has-text('blocked a step')").waitFor(WAIT);
+  await page.locator(".policy:has-text('No forced push') .status:has-text('absent')").waitFor(WAIT);
+  assert.equal(await page.locator(".policy .status:has-text('passed')").count(), 0);
+  assert.match(await page.locator(".during").first().innerText(), /blocked at record 2/);
+  await page.goto(server.address("#/runs?search=release"));
+  await page.locator("tr:has-text('release-1') >> text=blocked a step").waitFor(WAIT);
+  await page.close();
+});
+
+test("a call that nobody knows the outcome of is in every view, and leads to its question", async () => {
+  const { page } = await open("/run/payout-7");
+  await page.locator("text=and 1 undecided").waitFor(WAIT);
+  await page.locator("li:has-text('invoice.pay of step pay')").waitFor(WAIT);
+  await page.goto(server.address("#/run/payout-7?view=calls"));
+  const row = page.locator(".call:has-text('invoice.pay')");
+  await row.locator(".status:has-text('undecided')").waitFor(WAIT);
+  assert.match(await row.innerText(), /acts/);
+  assert.match(await page.locator(".call:has-text('invoice.find')").innerText(), /replied[^]*reads/);
+  await page.goto(server.address("#/run/payout-7?view=timeline"));
+  await page.locator(".below tr:has-text('invoice.pay'):has-text('undecided')").waitFor(WAIT);
+  await page.goto(server.address("#/run/payout-7?view=calls"));
+  await row.click();
+  await page.locator("article:has-text('did `invoice.pay` happen?')").waitFor(WAIT);
+  await page.close();
+});
+
+test("a run of solve shows its calls, its conversation and its children", { skip: CAN_SOLVE ? false : "HENCE_MONTY does not name the worker of `hence solve`" }, async () => {
+  const { page, problems } = await open("/run/first-failure?view=calls");
+  await page.locator(".call").first().waitFor(WAIT);
+  const calls = await page.evaluate(async () => (await (await fetch("/api/v1/runs/first-failure/calls")).json()).items);
+  assert.deepEqual(calls.map((one) => one.capability), ["turn", "turn", "llm_query", "llm_query", "llm_query", "llm_query", "rlm_query", "turn"]);
+  assert.ok(calls.every((one) => one.tokens_in > 0 && one.duration_ms !== null), "each call has its tokens and its measured time");
+  assert.equal(calls.at(-2).child, "first-failure/8");
+  const spans = await page.evaluate(async () => (await (await fetch("/api/v1/runs/first-failure/spans")).json()).items);
+  assert.equal(spans.filter((one) => one.track === "models" && one.measured).length, 7);
+  await page.locator(".call:has-text('rlm_query')").click();
+  await page.locator("a:has-text('first-failure/8')").first().waitFor(WAIT);
+  await page.goto(server.address("#/run/first-failure/step/10"));
+  for (const text of ["system", "Question: Which service failed first, and why?", "I look for the first errors.", "its connection pool was exhausted"]) await page.locator(`.turn:has-text('${text}')`).first().waitFor(WAIT);
+  await page.goto(server.address("#/run/first-failure/step/9?view=state"));
+  await page.locator("text=context_0: characters 65100 to 93033").waitFor(WAIT);
+  await page.goto(server.address("#/runs"));
+  await page.locator("tr:has-text('first-failure/8') .name >> text=└").waitFor(WAIT);
+  assert.deepEqual(problems, []);
+  await page.close();
 });
 
 test("a torn journal shows what still holds", async () => {
@@ -437,6 +514,28 @@ test("a trace that is no run of ours opens as one file", async () => {
   assert.equal(await page.locator("nav[aria-label='Views of the run'] >> text=Integrity").count(), 0, "a trace has no journal");
   await page.locator("nav[aria-label='Views of the run'] >> text=Story").click();
   await page.locator(".unit").first().waitFor(WAIT);
+  assert.deepEqual(problems, []);
+  await page.close();
+});
+
+test("an imported session shows the times, the tokens and the failures of its log", async () => {
+  const trace = join(store.folder, "session.json");
+  const file = join(store.folder, "session.html");
+  await hence(BINARY, store.folder, ["import", join(ROOT, "examples/sessions/cart-rounding.jsonl"), "--out", trace]);
+  await hence(BINARY, store.folder, ["view", trace, "--html", file]);
+  const { page, problems } = await openPage(browser.context, "file://");
+  await page.goto(pathToFileURL(file).href);
+  await page.locator("text=How it came about").waitFor(WAIT);
+  const text = await page.evaluate(() => document.body.innerText);
+  assert.doesNotMatch(text, /null records|0 B|Not everything could be read/);
+  assert.match(text, /7\u202f765/, "the tokens of the log");
+  assert.match(text, /1 min 3 s/, "the time between the first and the last action");
+  assert.match(text, /✗ 1 failed/);
+  await page.locator("nav[aria-label='Views of the run'] >> text=Timeline").click();
+  await page.locator(".below tr:has-text('Run the tests'):has-text('✗ failed')").waitFor(WAIT);
+  await page.locator("nav[aria-label='Views of the run'] >> text=Policies").click();
+  await page.locator("code:has-text('hence policy check FILE --policy reasoning')").waitFor(WAIT);
+  await picture(page, "trace");
   assert.deepEqual(problems, []);
   await page.close();
 });

@@ -2,7 +2,7 @@
 // a run under policies, a run of `hence solve` where its worker is available, and a damaged journal. Every run is made by the
 // program itself; the models are servers of this file.
 import { spawn } from "node:child_process";
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -10,6 +10,9 @@ import { fileURLToPath } from "node:url";
 
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../../../..");
 const NOW = "2026-03-02T09:00:00Z";
+/** How long a call may take to begin, and how often one looks. */
+const BEGUN_MS_MAX = 20_000;
+const BEGUN_STEP_MS = 20;
 
 /** Runs the program and returns its output; exit codes that are not in `codes` are errors. */
 export function hence(binary, folder, args, codes = [0]) {
@@ -160,6 +163,58 @@ async function makeSolved(run, folder) {
   }
 }
 
+const RELEASE = `id: release
+version: 1.0.0
+name: Release
+description: Release a change
+inputs: {}
+outputs: {}
+capabilities: deeds.yaml
+steps:
+  - {id: clean-up, uses: bucket.delete, input: {path: data/prod}}
+`;
+
+const PAYOUT = `id: payout
+version: 1.0.0
+name: Payout
+description: Pay an invoice once
+inputs: {}
+outputs: {}
+capabilities: deeds.yaml
+steps:
+  - {id: look-up, uses: invoice.find, input: {invoice: I-7}, output: {amount: vars.amount}}
+  - {id: pay, uses: invoice.pay, input: {invoice: I-7, amount: vars.amount}, config: {recovery: ask}}
+`;
+
+// The payment marks that it began and never ends, so that a process can be ended in the middle of it.
+const DEEDS = `capabilities:
+  bucket.delete:
+    description: Delete a bucket
+    action: DeleteFile
+    provider: {kind: command, command: [/bin/sh, -c, "cat >/dev/null; echo '{}'"]}
+  invoice.find:
+    description: Find an invoice
+    effects: reads
+    provider: {kind: command, command: [/bin/sh, -c, "cat >/dev/null; echo '{\\"amount\\": 70}'"]}
+  invoice.pay:
+    description: Pay an invoice
+    provider: {kind: command, command: [/bin/sh, -c, ": > begun; sleep 60"]}
+`;
+
+/** Makes a run that a policy blocked, and one whose process ended in the middle of a call that acts. */
+async function makeStopped(binary, run, folder) {
+  writeFileSync(join(folder, "deeds.yaml"), DEEDS);
+  writeFileSync(join(folder, "release.yaml"), RELEASE);
+  writeFileSync(join(folder, "payout.yaml"), PAYOUT);
+  await run(["run", "release.yaml", "--run-id", "release-1", "--policy", "engineering"], [1, 3, 5]);
+  const child = spawn(binary, ["run", "payout.yaml", "--run-id", "payout-7"], { cwd: folder, stdio: "ignore" });
+  const ended = new Promise((resolve) => child.on("close", resolve));
+  // The mark comes after the intent was logged; the limit is far above what a busy machine needs.
+  for (let waited = 0; waited < BEGUN_MS_MAX && !existsSync(join(folder, "begun")); waited += BEGUN_STEP_MS) await new Promise((resolve) => setTimeout(resolve, BEGUN_STEP_MS));
+  child.kill("SIGKILL");
+  await ended;
+}
+
 /** Text that would act if anything read it as markup, or that changes how a line reads. */
 export const HOSTILE = "<script>window.pwned=1</script><img src=x onerror=\"window.pwned=1\"> \u202etxet desrever\u202c \u001b[31mred\u001b[0m {{7*7}} </script><!-- \u200bzero width";
 
@@ -195,6 +250,7 @@ export async function makeStore(binary) {
     model.close();
   }
 
+  await makeStopped(binary, run, folder);
   if (CAN_SOLVE) await makeSolved(run, folder);
   writeFileSync(join(folder, "hostile.json"), problem("hostile", HOSTILE, { inputs: { evidence: [{ id: "e1", source: HOSTILE, claim: HOSTILE }] } }));
   await run(["run", "hostile.json"], [5]);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { fieldsOf, readAnswer } from "../../node_modules/.unit/lib/answerform.js";
-import { ago, bytes, count, duration } from "../../node_modules/.unit/lib/format.js";
+import { ago, bytes, count, duration, outcomeText } from "../../node_modules/.unit/lib/format.js";
 import { ExactNumber, numberOf, parseJson, printJson } from "../../node_modules/.unit/lib/json.js";
 import { diffLines } from "../../node_modules/.unit/lib/linediff.js";
 import { nested } from "../../node_modules/.unit/lib/nesting.js";
@@ -140,6 +140,8 @@ test("an answer is read from the fields that its schema asks for", () => {
   assert.deepEqual(fields.map((field) => field.kind), ["boolean", "number", "text", "choice", "json"]);
   assert.deepEqual(readAnswer(fields, { refund: "true", amount: "1.5", kind: "1", more: "[1]" }), { value: { refund: true, amount: 1.5, kind: 2, more: [1] } });
   assert.match(readAnswer(fields, {}).problem, /refund is missing/);
+  const stored = { type: "object", required: ["refund", "note"], properties: { amount: { type: "number" }, note: { type: "string" }, refund: { type: "boolean" } } };
+  assert.deepEqual(fieldsOf({ type: null, options: null, schema: stored }).map((field) => field.name), ["refund", "note", "amount"], "required members in the order of their list");
   assert.match(readAnswer(fields, { refund: "true", amount: "many" }).problem, /number/);
   assert.match(readAnswer(fields, { refund: "true", more: "{" }).problem, /JSON/);
   assert.deepEqual(readAnswer(fieldsOf({ type: null, options: ["yes", "no"], schema: null }), { "": "1" }), { value: "no" });
@@ -154,6 +156,8 @@ test("figures are written as people read them", () => {
   assert.equal(count(1234567), "1\u202f234\u202f567");
   assert.deepEqual([512, 2048, 3 * 1024 * 1024].map(bytes), ["512 B", "2.0 KiB", "3.0 MiB"]);
   assert.equal(ago("2026-01-01T00:00:00Z", Date.parse("2026-01-03T00:00:00Z")), "2 d ago");
+  assert.deepEqual(["1 actions, 2 artifacts", "it sums carts"].map(outcomeText), ["1 action, 2 artifacts", "it sums carts"]);
+  assert.equal(look("absent").tone, "unknown", "a rule of absence is no pass");
   assert.equal(look("somethingelse").word, "somethingelse");
   assert.equal(look("constructor").tone, "unknown");
 });

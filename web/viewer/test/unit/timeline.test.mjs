@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { SpanStore } from "../../node_modules/.unit/lib/spans.js";
-import { foldedScale, lanesOf, merged, plainScale, prefersOrder, recordsBetween, ticks, toDomain, toUnit } from "../../node_modules/.unit/lib/timeline.js";
+import { foldedScale, lanesOf, merged, plainScale, prefersOrder, recordsBetween, ticks, toDomain, toUnit, withUntimed } from "../../node_modules/.unit/lib/timeline.js";
 
 const span = (index, more = {}) => ({ index, track: "steps", name: `s${index}`, key: null, status: "success", start_ms: null, end_ms: null, duration_ms: null, measured: true, attempt: null, model: null, ...more });
 
@@ -62,9 +62,17 @@ test("the records in view follow from the buckets", () => {
   assert.equal(prefersOrder([bucket(0, 1, null, null)]), true);
 });
 
+test("what has no measured time has room after everything that was measured", () => {
+  const scale = withUntimed(plainScale(0, 100));
+  assert.equal(scale.untimedFrom, 100);
+  assert.ok(scale.length > 100);
+  assert.equal(toDomain(scale, scale.length), 100, "no time is made up for it");
+});
+
 test("an axis has round steps", () => {
   assert.deepEqual(ticks(0, 100, 5), [0, 20, 40, 60, 80, 100]);
   assert.deepEqual(ticks(3, 3, 5), []);
+  assert.deepEqual(ticks(0, 3, 8, 1), [0, 1, 2, 3], "an axis of records has no half records");
 });
 
 test("spans are read by windows, each once, also when a window comes in parts", async () => {
