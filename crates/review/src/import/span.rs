@@ -16,6 +16,7 @@ use crate::vocabulary::{
     MetaStatus, ResidualKind, ResidualSeverity, ResidualSource, ResidualStatus,
 };
 
+use super::approval::Answer;
 use super::text::{shorten, shorten_values};
 use super::usage::Usage;
 
@@ -75,6 +76,8 @@ pub(super) struct Span {
     pub(super) part: Option<Box<Part>>,
     /// Everything that the source states in the words of traces.
     pub(super) stated: Stated,
+    /// The answer that it records, which matters if it is an approval.
+    pub(super) answer: Answer,
 }
 
 /// The members of a span that are written in the words of traces, as an exporter of traces writes them.
@@ -195,10 +198,6 @@ pub(super) enum Work {
 
 /// Words of a name that ask for an approval, which is not one yet.
 const ASKING: &[&str] = &["request", "await", "wait", "ask", "pending", "need", "require", "seek"];
-/// Words of a result that refuse one, and words that grant one.
-const REFUSING: &[&str] =
-    &["rejected", "reject", "denied", "declined", "refused", "disapproved", "unapproved"];
-const GRANTING: &[&str] = &["approved", "approve", "granted", "accepted", "yes", "true"];
 
 impl Work {
     /// Guesses the kind from the words of a name, most telling words first.
@@ -239,25 +238,18 @@ impl Work {
     }
 }
 
-/// An approval that was refused, that failed, or that was only asked for, is none.
+/// An approval that was refused, that failed, that nobody affirmed, or that was only asked for, is none. Where the log
+/// does not say what was answered, the name of the span is taken at its word.
 fn approval(span: &Span) -> ActionType {
-    let words = |text: &str| -> Vec<String> {
-        text.to_lowercase().split(|letter: char| !letter.is_alphanumeric()).map(str::to_owned).collect()
-    };
-    let asks = words(&span.name).iter().any(|word| ASKING.iter().any(|asking| word.starts_with(asking)));
-    let result = span.result.as_deref().map(words).unwrap_or_default();
-    let has = |list: &[&str]| result.iter().any(|word| list.contains(&word.as_str()));
-    let is_refused = has(REFUSING)
-        || matches!(result.first().map(String::as_str), Some("no" | "false"))
-        || has(&["not"]) && has(GRANTING);
-    if is_refused {
-        GovernanceType::Reject.into()
-    } else if span.failed() {
-        GatewayType::Decision.into()
-    } else if asks {
-        GovernanceType::RequestApproval.into()
-    } else {
-        GatewayType::UserApproval.into()
+    let name = span.name.to_lowercase();
+    let mut words = name.split(|letter: char| !letter.is_alphanumeric());
+    let asks = words.any(|word| ASKING.iter().any(|asking| word.starts_with(asking)));
+    match span.answer {
+        Answer::No => GovernanceType::Reject.into(),
+        _ if span.failed() => GatewayType::Decision.into(),
+        _ if asks => GovernanceType::RequestApproval.into(),
+        Answer::Neither => GatewayType::Decision.into(),
+        Answer::Yes | Answer::Unstated => GatewayType::UserApproval.into(),
     }
 }
 
@@ -543,10 +535,11 @@ fn declared(actions: &[&Span]) -> Vec<Object> {
 fn action(span: &Span, id: usize, tree: &Tree<'_>, exchange: &mut Exchange) -> Value {
     // What a command does is read from the command, whatever the log calls it.
     let stated = || match span.stated.action_type {
-        // A stated approval is one only if its result does not say otherwise.
+        // A stated approval is one only if nothing says otherwise; what it is called does not matter.
         Some(stated) if is_approval(stated) => {
             let found = approval(span);
-            if is_approval(found) { stated } else { found }
+            let only_asks = found == GovernanceType::RequestApproval.into();
+            if is_approval(found) || only_asks && span.answer == Answer::Yes { stated } else { found }
         }
         Some(stated) => stated,
         None => span.work.action_type(span),
@@ -580,7 +573,13 @@ fn action(span: &Span, id: usize, tree: &Tree<'_>, exchange: &mut Exchange) -> V
         None => request,
     };
     let is_destructive = span.part.as_ref().is_some_and(|part| part.is_destructive);
+    let is_guess = is_approval(kind) && span.stated.action_type.is_none() && span.answer == Answer::Unstated;
+    let guess = is_guess.then(|| {
+        let statement = "taken for an approval by its name: the log does not say what was answered";
+        vec![Object::from_iter([("statement", statement), ("confidence", "low")])].into()
+    });
     let optional = [
+        ("observations", guess),
         ("request", request.map(Value::from)),
         ("result", result(span)),
         ("result_summary", span.result.as_deref().map(Value::from)),
