@@ -9,6 +9,8 @@ pub struct Signs {
     pub commit_failed: bool,
     /// Git said that the push was refused.
     pub push_failed: bool,
+    /// Git named a branch or a tag that it pushed.
+    pub pushed: bool,
     /// Tests that failed are counted or named.
     pub tests_failed: bool,
     /// Tests that passed are counted, and none that failed.
@@ -51,6 +53,7 @@ impl Signs {
             }
             signs.commit_failed |= begins(COMMIT_FAILED);
             signs.push_failed |= begins(PUSH_FAILED);
+            signs.pushed |= is_pushed_line(line);
             let counted = |word: &str| count_before(line, word);
             let words = line.to_lowercase();
             left |= words.contains("unchanged") || words.contains("already formatted");
@@ -97,6 +100,20 @@ fn is_commit_line(line: &str) -> bool {
     let last = inside.split(' ').next_back().unwrap_or("");
     let is_hash = (3..=40).contains(&last.len()) && last.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_hash && inside.contains(' ') && rest.starts_with(' ')
+}
+
+/// Returns whether git wrote this line about a branch or a tag that it pushed: `+ 1a2b3c4...5d6e7f8 main -> main (forced
+/// update)`, `1a2b3c4..5d6e7f8  main -> main`, `* [new branch]  x -> x`, `- [deleted]  x`.
+fn is_pushed_line(line: &str) -> bool {
+    let line = line.trim_start_matches(['+', '*', '-', ' ']);
+    let is_new = ["[new branch]", "[new tag]", "[new reference]", "[deleted]"];
+    if is_new.iter().any(|words| line.starts_with(words)) {
+        return true;
+    }
+    let (Some(range), true) = (line.split_whitespace().next(), line.contains(" -> ")) else { return false };
+    let Some((old, new)) = range.split_once("..") else { return line.ends_with("(forced update)") };
+    let is_hash = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hash(old) && is_hash(new.trim_start_matches('.')) || line.ends_with("(forced update)")
 }
 
 /// Returns the number before a word: 3 in `2 passed, 3 failed`.

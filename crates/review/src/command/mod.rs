@@ -12,6 +12,7 @@ mod formatters;
 mod git;
 mod given;
 mod names;
+mod partial;
 mod piped;
 mod program;
 mod scripts;

@@ -528,6 +528,28 @@ fn the_exit_code_of_a_line_says_what_it_can_about_its_parts() {
         ("make lint || make test", Badly, "", "Lint:Yes:Badly Tests:Yes:Badly"),
         ("bash -c 'pytest && git push'", Well, "", "Tests:Yes:Well Push:Yes:Well"),
         ("sed -i s/a/b/ x && pytest", Badly, "1 failed", "Edit:Yes:Well Tests:Yes:Badly"),
+        (
+            "git push -f && npm test",
+            Badly,
+            " + 1a2...3b4 main -> main (forced update)",
+            "Push:Yes:Well Tests:Yes:Badly",
+        ),
+        ("git push -f && npm test", Badly, "", "Push:Yes:Unknown Tests:Maybe:NotDone"),
+        ("git push && npm run lint", Badly, "   1a2..3b4  main -> main", "Push:Yes:Well Lint:Yes:Badly"),
+        ("pytest -q && ruff check .", Badly, "5 passed\nFound 1 error.", "Tests:Yes:Well Lint:Yes:Badly"),
+        (
+            "git push origin a b",
+            Badly,
+            " + 1a...2b a -> a (forced update)\n ! [rejected] b -> b",
+            "Push:Yes:Unknown",
+        ),
+        ("git push origin a b", Badly, "", "Push:Yes:Unknown"),
+        ("git push --all", Badly, "", "Push:Yes:Unknown"),
+        ("git push origin a", Badly, "", "Push:Yes:Badly"),
+        ("git push origin a b", Badly, " ! [rejected] a -> a", "Push:Yes:Unknown"),
+        ("rm -rf a b", Badly, "rm: cannot remove 'b': Permission denied", "Delete:Yes:Unknown"),
+        ("rm a", Badly, "rm: cannot remove 'a': No such file or directory", "Delete:Yes:Badly"),
+        ("terraform destroy -auto-approve", Badly, "Error: x", "Destroy:Yes:Unknown"),
     ] {
         assert_eq!(fates(line, end, output), expected, "{line} {end:?} {output}");
     }

@@ -14,7 +14,7 @@ use super::piped::{
 use super::values::Certainty;
 use super::voice::{Reads, Voice, defined_names, voice, writes_output_to_file};
 use super::wrapper::{Unwrapped, unwrap};
-use super::{Class, Deed, Ended, LineEnd, NamedFile, Part, Ran, Signs, formatters, program};
+use super::{Class, Deed, Ended, LineEnd, NamedFile, Part, Ran, Signs, formatters, partial, program};
 
 /// The scripts inside of scripts that are read.
 const DEPTH_MAX: usize = 8;
@@ -203,8 +203,12 @@ impl Walk {
                 failed = failed.or(Some(place));
             }
         }
-        if let Some(place) = only(Deed::Push).filter(|_| self.signs.push_failed) {
-            failed = failed.or(Some(place));
+        if let Some(place) = only(Deed::Push) {
+            if self.signs.push_failed {
+                failed = failed.or(Some(place));
+            } else if self.signs.pushed && place + 1 < deeds.len() {
+                done = done.max(place + 1);
+            }
         }
         let last = deeds.len().saturating_sub(1);
         // When all but the last are known to have succeeded, the last failed.
@@ -517,7 +521,10 @@ impl Walk {
             Deed::Commit if matches!(ended, Ended::Unknown | Ended::Well) && self.signs.commit_failed => {
                 Ended::Badly
             }
+            Deed::Push if self.signs.pushed && self.signs.push_failed => Ended::Unknown,
             Deed::Push if ended == Ended::Unknown && self.signs.push_failed => Ended::Badly,
+            // A deed that failed may be done in part.
+            _ if ended == Ended::Badly && partial::may_be(deed, &files, words) => Ended::Unknown,
             _ => ended,
         };
         let ran =

@@ -8,7 +8,7 @@ use crate::shell::{Script, Stage};
 use crate::vocabulary::ActivityType;
 
 use super::json::{JsonExt, block_text};
-use super::outcome::ToolOutcome;
+use super::outcome::{ToolOutcome, is_kill};
 use super::session::{ActionEvent, Ending, Session};
 use super::usage::{Usage, millis_of_seconds};
 
@@ -213,6 +213,7 @@ fn outcome(output: &Value) -> ToolOutcome {
     outcome.exit_code = metadata.get("exit_code").and_then(Value::as_i64).or(outcome.exit_code);
     let seconds = metadata.get("duration_seconds").map(ToString::to_string);
     outcome.duration_ms = seconds.and_then(|seconds| millis_of_seconds(&seconds)).or(outcome.duration_ms);
+    outcome.killed |= outcome.exit_code.is_some_and(is_kill);
     let refused = value.get("success").and_then(Value::as_bool) == Some(false);
     // Without an exit code, the words of the program itself say that nothing ran.
     let begins = |words: &&str| text.trim_start().starts_with(*words);

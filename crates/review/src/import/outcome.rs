@@ -37,7 +37,7 @@ impl ToolOutcome {
         Self {
             text: collapse_to(text, RAW_CHARS_MAX),
             runs_on: has_line(text, RUNS_ON),
-            killed: has_line(text, TIMED_OUT) || exit_code(text).is_some_and(|code| KILLED.contains(&code)),
+            killed: has_line(text, TIMED_OUT) || ends_with_stop(text) || exit_code(text).is_some_and(is_kill),
             exit_code: exit_code(text),
             duration_ms: wall_time(text),
             signs: Signs::of(text),
@@ -103,6 +103,8 @@ const CANCELLED: &[&str] = &[
     "[Operation Cancelled]",
     "Error: The user cancelled",
     "Interrupted by user",
+    "<error>Command was aborted",
+    "error>Command was aborted",
     "command aborted by user",
 ];
 
@@ -118,8 +120,34 @@ const RUNS_ON: &[&str] = &[
 /// Beginnings of lines by which a tool says that it ended the command.
 const TIMED_OUT: &[&str] = &["Command timed out", "command timed out", "Error: Command timed out"];
 
-/// Exit codes of commands that `timeout` or a signal ended.
-const KILLED: &[i64] = &[124, 137, 143];
+/// Words in the last lines of an output by which a tool says that it ended the command.
+const STOPPED: &[&str] = &[
+    "Command was aborted before completion",
+    "Command was interrupted",
+    "Command interrupted",
+    "Command timed out",
+    "command timed out",
+    "Command was killed",
+    "[Request interrupted by user",
+    "Process killed",
+    "Terminated by signal",
+];
+
+/// Returns whether an exit code is that of a command that `timeout` or a signal ended.
+pub(super) fn is_kill(code: i64) -> bool {
+    code == 124 || (129..=192).contains(&code)
+}
+
+/// Returns whether the last lines of an output, which are not all of it, say that the command was stopped.
+fn ends_with_stop(text: &str) -> bool {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let says = |line: &&str| {
+        let line =
+            line.trim_start_matches("<error>").trim_start_matches("<system>").trim_start_matches("ERROR: ");
+        STOPPED.iter().any(|words| line.starts_with(words))
+    };
+    lines.len() > 1 && lines.iter().rev().take(3).any(says)
+}
 
 /// The lines at the beginning of a result in which a tool speaks for itself.
 const HEADER_LINES: usize = 6;

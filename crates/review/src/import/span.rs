@@ -134,6 +134,8 @@ impl Span {
         let lines = given.map(|arguments| lines_given(arguments, Callee::DoesElse)).unwrap_or_default();
         let end = match self.ended {
             SpanEnd::Well => LineEnd::Well,
+            // How far a line came that was ended from outside is not known.
+            SpanEnd::Badly if self.result.as_deref().is_some_and(says_stopped) => LineEnd::Hidden,
             SpanEnd::Badly => LineEnd::Badly,
             SpanEnd::Unstated => LineEnd::Hidden,
         };
@@ -170,6 +172,33 @@ impl Span {
     fn failed(&self) -> bool {
         self.ended == SpanEnd::Badly
     }
+}
+
+/// Words of an error by which a call ended before it was finished.
+const STOPPING: &[&str] = &[
+    "timeout",
+    "timed out",
+    "deadline exceeded",
+    "aborted",
+    "interrupted",
+    "cancelled",
+    "canceled",
+    "killed",
+    "sigterm",
+    "sigkill",
+    "sigint",
+    "connection reset",
+    "connection closed",
+    "exit code 124",
+    "exit code 130",
+    "exit code 137",
+    "exit code 143",
+];
+
+/// Returns whether an error says that the call was ended before it was finished.
+fn says_stopped(error: &str) -> bool {
+    let error = error.to_lowercase();
+    STOPPING.iter().any(|words| error.contains(words))
 }
 
 /// The end of a span, as its source says.

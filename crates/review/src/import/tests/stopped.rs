@@ -1,0 +1,128 @@
+//! Deeds of lines that failed later, that were stopped, or that were done in part.
+
+use hence_canon::Value;
+
+use super::at;
+use super::truth::{Claude, actions, trace as imported};
+use crate::import::Format;
+
+/// The actions of one command of a Claude Code log.
+fn did(command: &str, output: &str, is_error: bool) -> Vec<String> {
+    let mut claude = Claude::asked("Ship it, please");
+    claude.bash(command, output, is_error);
+    actions(&claude.trace())
+}
+
+#[test]
+fn only_the_command_that_failed_has_the_exit_code_of_the_line() {
+    let mut claude = Claude::asked("Ship it, please");
+    claude.bash(
+        "git push -f && pytest",
+        "Exit code 1\n + 1a2...3b4 main -> main (forced update)\n1 failed",
+        true,
+    );
+    let trace = claude.trace();
+    assert_eq!(actions(&trace), ["GitPush completed", "RunTests failed"]);
+    assert_eq!(*at(&trace, "/actions/0/evidence/0/exit_code"), Value::Null);
+    assert_eq!(*at(&trace, "/actions/0/result/exit_code"), Value::Null);
+    assert_eq!(*at(&trace, "/actions/1/result/exit_code"), 1.into());
+    assert_eq!(
+        crate::ending::of(&crate::wire::Trace::read(&trace).actions()[0]).map(|end| end.well),
+        Some(true)
+    );
+    let mut claude = Claude::asked("Check it, please");
+    claude.bash("pytest -q && ruff check .", "Exit code 1\n5 passed\nFound 1 error.", true);
+    let trace = claude.trace();
+    assert_eq!(actions(&trace), ["RunTests completed", "Lint failed"]);
+    assert_eq!(
+        crate::ending::of(&crate::wire::Trace::read(&trace).actions()[0]).map(|end| end.well),
+        Some(true)
+    );
+    for (line, output) in [
+        ("git commit -am x && npm test", "Exit code 1\n[main 1a2b3c4] x\n1 failed"),
+        ("git commit -am x && make deploy && npm test", "Exit code 2\n[main 1a2b3c4] x\n3 failing"),
+    ] {
+        assert_eq!(did(line, output, true)[0], "GitCommit completed", "{line}");
+    }
+    assert_eq!(
+        did("rm -rf data && pytest", "Exit code 1\n1 failed", true),
+        ["DeleteFile completed", "RunTests failed"]
+    );
+    assert_eq!(did("rm -rf data && make thing", "Exit code 2", true)[0], "DeleteFile unknown");
+}
+
+#[test]
+fn a_deed_that_was_stopped_may_be_done_and_a_check_is_not() {
+    let aborted = "To x\n + 1a2...3b4 main -> main (forced update)\n<error>Command was aborted before completion</error>";
+    for (output, is_error) in [
+        (aborted, true),
+        ("<error>Command was aborted before completion</error>", true),
+        ("[Request interrupted by user for tool use]", true),
+        ("Exit code 124", true),
+        ("Exit code 130", true),
+        ("Exit code 137\n + 1a2...3b4 main -> main (forced update)", true),
+        ("Exit code 143", true),
+        ("Command timed out after 2m 0.0s", true),
+    ] {
+        assert_eq!(did("git push -f", output, is_error), ["GitPush unknown"], "{output}");
+    }
+    assert_eq!(
+        did("pytest -q && git push -f", "Exit code 137", true),
+        ["RunTests unknown", "GitPush unknown"]
+    );
+    assert_eq!(did("pytest -q", "Exit code 137", true), ["RunTests failed"]);
+    assert_eq!(did("pytest -q", "[Request interrupted by user for tool use]", true), ["RunTests cancelled"]);
+    assert_eq!(
+        did("ssh h 'git push -f'", "Exit code 255\nConnection to h closed.", true),
+        ["GitPush unknown"]
+    );
+    let unreached = "Exit code 255\nssh: connect to host h port 22: Connection refused";
+    assert_eq!(did("ssh h 'git push -f'", unreached, true), ["GitPush failed"]);
+    let refused = "The user doesn't want to proceed with this tool use. The tool use was rejected";
+    assert_eq!(did("git push -f", refused, true), ["GitPush refused"]);
+    assert_eq!(
+        did("rm -rf a b", "Exit code 1\nrm: cannot remove 'b': Permission denied", true)[0],
+        "DeleteFile unknown"
+    );
+}
+
+#[test]
+fn other_agents_stop_commands_too() {
+    let gemini = |status: &str, text: &str| {
+        let log = format!(
+            r#"{{"sessionId": "g", "messages": [{{"type": "user", "content": "Ship it, please"}},
+                {{"type": "gemini", "content": "", "toolCalls": [{{"name": "run_shell_command", "args": {{"command": "git push -f"}},
+                "status": "{status}", "result": [{{"functionResponse": {{"response": {{"output": "{text}"}}}}}}]}}]}}]}}"#
+        );
+        actions(&imported(&log, Format::Gemini)).remove(0)
+    };
+    assert_eq!(gemini("success", r"Output: x\nExit Code: (none)\nSignal: 9"), "GitPush unknown");
+    assert_eq!(gemini("success", r"Output: x\nExit Code: (none)\nSignal: (none)"), "GitPush unknown");
+    assert_eq!(gemini("cancelled", "[Operation Cancelled] Reason: User cancelled"), "GitPush unknown");
+    assert_eq!(
+        gemini("cancelled", "[Operation Cancelled] Reason: User did not allow tool call"),
+        "GitPush refused"
+    );
+    assert_eq!(gemini("success", r"Output: x\nExit Code: 1"), "GitPush failed");
+    let codex = |output: &str| {
+        let log = [
+            r#"{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Ship it, please"}]}"#.to_owned(),
+            r#"{"type": "function_call", "name": "shell_command", "arguments": "{\"command\": \"git push -f\"}", "call_id": "1"}"#.to_owned(),
+            format!(r#"{{"type": "function_call_output", "call_id": "1", "output": "{output}"}}"#),
+        ];
+        actions(&imported(&log.join("\n"), Format::Codex)).remove(0)
+    };
+    assert_eq!(codex("aborted by user after 9.1s"), "GitPush unknown");
+    assert_eq!(codex(r#"{\"output\": \"x\", \"metadata\": {\"exit_code\": 137}}"#), "GitPush unknown");
+    assert_eq!(codex("exec command rejected by user"), "GitPush refused");
+    let span = |error: &str| {
+        let log = format!(
+            r#"{{"spans": [{{"traceId": "t", "spanId": "1", "name": "bash", "status": {{"code": 2, "message": "{error}"}},
+                "attributes": [{{"key": "gen_ai.tool.name", "value": {{"stringValue": "bash"}}}},
+                {{"key": "gen_ai.tool.call.arguments", "value": {{"stringValue": "{{\"command\": \"git push -f\"}}"}}}}]}}]}}"#
+        );
+        actions(&imported(&log, Format::Otlp)).remove(0)
+    };
+    assert_eq!(span("context deadline exceeded: timed out"), "GitPush unknown");
+    assert_eq!(span("remote said no"), "GitPush failed");
+}
