@@ -13,6 +13,7 @@ mod git;
 mod given;
 mod names;
 mod partial;
+mod patched;
 mod piped;
 mod program;
 mod scripts;
@@ -29,6 +30,7 @@ use crate::vocabulary::{ActionType, ActivityType};
 pub use ended::{Signs, without_commits};
 pub use given::{Callee, folder_given, lines_given, push_given};
 pub use names::ShellNames;
+pub use patched::{Patched, patched};
 pub use walk::{parts, parts_after};
 
 /// Members of a result that hold the exit code of a command.

@@ -7,6 +7,7 @@ use crate::shell::{Command, Guard, Item, Join, Redirect, RedirectKind, Script, S
 
 use super::files::{FolderPath, written};
 use super::names::ShellNames;
+use super::patched::patched;
 use super::piped::{
     Input, all_but_unwritten, here_document, is_bare_shell, is_condition, piped_script, printed,
     with_operands,
@@ -371,6 +372,9 @@ impl Walk {
                 return self.script(&Script::read(&body), &body, LineEnd::Hidden, ran);
             }
         }
+        if self.patch(command, words, input, ran, ended) {
+            return;
+        }
         let words = if more { with_operands(words, input) } else { words.to_vec() };
         self.hidden(command, &words, input, ran);
         let mut class = program::classify(&self.names.with_settings(&words, command), &self.folder);
@@ -397,6 +401,34 @@ impl Walk {
         }
         let shown: &[Word] = if more { all_but_unwritten(&words) } else { &words };
         self.push(class, shown, None, ran, ended, &command.source);
+    }
+
+    /// Adds the files that a patch of `apply_patch` changes; returns whether the command is that.
+    fn patch(&mut self, command: &Command, words: &[Word], input: &Input, ran: Ran, ended: Ended) -> bool {
+        let is_patch = words.first().is_some_and(|program| {
+            matches!(program::name_of(&program.text).as_str(), "apply_patch" | "applypatch")
+        });
+        if !is_patch {
+            return false;
+        }
+        let given = words.get(1).map(|word| word.text.as_str());
+        let text = here_document(&command.redirects).or(given).or(input.text()).unwrap_or("").to_owned();
+        let files = patched(&text);
+        if files.is_empty() {
+            self.push(Deed::Format.into(), words.get(..1).unwrap_or(&[]), None, ran, ended, "apply_patch");
+        }
+        for found in files {
+            let place = |path: &str| self.folder.join(path).unwrap_or_else(|| path.to_owned());
+            let file = NamedFile {
+                path: place(&found.file.path),
+                renamed_to: found.file.renamed_to.as_deref().map(place),
+            };
+            let source = format!("apply_patch {}", file.path);
+            let class = Class::with_files(found.deed, vec![file]);
+            let content = (!found.added.is_empty()).then_some(found.added);
+            self.push(class, words.get(..1).unwrap_or(&[]), content, ran, ended, &source);
+        }
+        true
     }
 
     /// Adds the deeds that a command hides in a script or in code. What else it does there is left to its name.

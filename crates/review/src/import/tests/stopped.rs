@@ -126,3 +126,41 @@ fn other_agents_stop_commands_too() {
     assert_eq!(span("context deadline exceeded: timed out"), "GitPush unknown");
     assert_eq!(span("remote said no"), "GitPush failed");
 }
+
+/// The actions of one shell call of a Codex log, with their paths.
+fn codex(arguments: &str, output: &str) -> Value {
+    let call = hence_canon::Object::from_iter([
+        ("type", "function_call"),
+        ("name", "shell_command"),
+        ("arguments", arguments),
+        ("call_id", "1"),
+    ]);
+    let result = hence_canon::Object::from_iter([
+        ("type", "function_call_output"),
+        ("call_id", "1"),
+        ("output", output),
+    ]);
+    let user = r#"{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Mend it, please"}]}"#;
+    imported(&format!("{user}\n{}\n{}", Value::from(call), Value::from(result)), Format::Codex)
+}
+
+#[test]
+fn a_patch_is_one_command_of_its_line() {
+    let patch = r"apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** Add File: b.py\n+z\n*** End Patch\nEOF\n";
+    let done = "Exit code: 0\nOutput:\nSuccess";
+    let trace = codex(&format!(r#"{{"command": "{patch}git commit -am x && git push -f"}}"#), done);
+    assert_eq!(
+        actions(&trace),
+        ["EditFile unknown", "CreateFile unknown", "GitCommit completed", "GitPush completed"]
+    );
+    let trace = codex(&format!(r#"{{"command": "cd sub && {patch}"}}"#), done);
+    assert_eq!(at(&trace, "/files_modified").to_string(), r#"["sub/a.py","sub/b.py"]"#);
+    let trace = codex(&format!(r#"{{"command": "cd sub && {patch}rm -rf build"}}"#), done);
+    assert_eq!(actions(&trace), ["EditFile unknown", "CreateFile unknown", "DeleteFile completed"]);
+    assert_eq!(*at(&trace, "/actions/0/evidence/0/ref"), "sub/a.py".into());
+    assert_eq!(*at(&trace, "/actions/2/evidence/0/ref"), "sub/build".into());
+    let trace = codex(&format!(r#"{{"command": "{patch}", "workdir": "/p/deep"}}"#), done);
+    assert_eq!(at(&trace, "/files_modified").to_string(), r#"["deep/a.py","deep/b.py"]"#);
+    let trace = codex(&format!(r#"{{"command": "pytest -q && {patch}"}}"#), done);
+    assert_eq!(actions(&trace), ["RunTests completed", "EditFile completed", "CreateFile completed"]);
+}
