@@ -15,6 +15,10 @@ pub struct Signs {
     pub tests_failed: bool,
     /// Tests that passed are counted, and none that failed.
     pub tests_passed: bool,
+    /// The test runner said that it found or ran no test, and nothing counts one that ran.
+    pub no_tests: bool,
+    /// The number in the last line, if that holds just one.
+    pub last_number: Option<i64>,
     /// A formatter said that it left the files as they were.
     pub nothing_rewritten: bool,
 }
@@ -44,6 +48,7 @@ impl Signs {
     pub fn of(output: &str) -> Self {
         let mut signs = Self::default();
         let (mut left, mut rewrote) = (false, false);
+        let (mut no_tests, mut ran_some) = (false, false);
         for line in output.lines().map(str::trim_start) {
             let begins = |words: &[&str]| words.iter().any(|word| line.starts_with(word));
             // A commit's subject may speak of tests; it is no result of any.
@@ -60,19 +65,59 @@ impl Signs {
             rewrote |= !words.contains("unchanged")
                 && !words.contains("already formatted")
                 && REWROTE.iter().any(|word| counted(word) != Some(0) && words.contains(word));
-            signs.tests_failed |= counted("failed").is_some_and(|count| count > 0)
-                || counted("failing").is_some_and(|count| count > 0)
-                || begins(&["FAILED ", "FAIL ", "FAIL\t", "--- FAIL", "test result: FAILED", "FAILURES!"])
-                || is_failed_point(line);
+            signs.tests_failed |= is_failed_line(line);
+            let says_none = NO_TESTS.iter().any(|phrase| words.contains(phrase));
+            no_tests |= says_none || counted("passed") == Some(0) || counted("passing") == Some(0);
             signs.tests_passed |= counted("passed").is_some_and(|count| count > 0)
                 || counted("passing").is_some_and(|count| count > 0)
-                || begins(&["test result: ok", "ok \t", "ok  \t", "PASS"]);
+                || begins(&["ok \t", "ok  \t", "PASS "]) && !says_none;
+            ran_some |= counts_tests(line, &words);
         }
+        signs.no_tests = no_tests && !ran_some && !signs.tests_passed && !signs.tests_failed;
+        signs.last_number = output.lines().rev().find(|line| !line.trim().is_empty()).and_then(only_number);
         signs.nothing_rewritten = left && !rewrote;
         signs.tests_passed &= !signs.tests_failed;
         signs.commit_failed &= !signs.committed;
         signs
     }
+}
+
+/// Phrases by which test runners say that they found or ran nothing.
+#[rustfmt::skip]
+const NO_TESTS: &[&str] = &[
+    "no tests found", "no test files", "no tests to run", "no tests ran", "no tests were", "no test is available",
+    "no tests executed", "no tests collected", "collected 0 items", "ran 0 tests", "0 examples,", "no test suites found",
+    "executed 0 tests", "tests run: 0", "total tests: 0", "running 0 tests", "no tests match", "no test matches",
+    "0 runs,", "no tests defined", "no specs found", "no examples found", "0 scenarios", "0 tests,",
+];
+
+/// Returns whether a line says that tests failed: it counts or names one.
+pub fn is_failed_line(line: &str) -> bool {
+    let line = line.trim_start();
+    let counted = |word: &str| count_before(line, word).is_some_and(|count| count > 0);
+    let begins = |words: &[&str]| words.iter().any(|word| line.starts_with(word));
+    counted("failed")
+        || counted("failing")
+        || begins(&["FAILED ", "FAIL ", "FAIL\t", "--- FAIL", "test result: FAILED", "FAILURES!"])
+        || is_failed_point(line)
+}
+
+/// Returns whether a line counts tests that ran: `Ran 5 tests`, `5 examples`, `Tests run: 5`.
+fn counts_tests(line: &str, lower: &str) -> bool {
+    let counted = |word: &str| count_before(line, word).is_some_and(|count| count > 0);
+    let after = lower.split_once("tests run:").map(|(_, rest)| rest.trim_start());
+    let number = after.and_then(|rest| rest.split(|letter: char| !letter.is_ascii_digit()).next());
+    number.and_then(|number| number.parse::<u64>().ok()).is_some_and(|count| count > 0)
+        || counted("examples")
+        || counted("runs")
+        || counted("tests") && (lower.starts_with("ran ") || lower.starts_with("executed "))
+}
+
+/// Returns the number of a line that holds one: `1`, `exit: 1`, `rc=0`.
+fn only_number(line: &str) -> Option<i64> {
+    let mut numbers = line.split(|letter: char| !letter.is_ascii_digit()).filter(|part| !part.is_empty());
+    let only = numbers.next().filter(|_| numbers.next().is_none())?;
+    only.parse().ok()
 }
 
 /// Returns whether a line of the Test Anything Protocol says that a test failed which was not expected to.

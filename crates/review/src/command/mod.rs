@@ -6,6 +6,7 @@
 
 mod aliases;
 mod builders;
+mod echoed;
 mod ended;
 mod files;
 mod formatters;
@@ -27,7 +28,8 @@ mod wrapper;
 use crate::show::shell_word;
 use crate::vocabulary::{ActionType, ActivityType};
 
-pub use ended::{Signs, without_commits};
+pub use echoed::echoed_end;
+pub use ended::{Signs, is_failed_line, without_commits};
 pub use given::{Callee, folder_given, lines_given, push_given};
 pub use names::ShellNames;
 pub use patched::{Patched, patched};

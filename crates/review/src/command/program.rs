@@ -137,6 +137,7 @@ fn by_name(name: &str, arguments: &[&str]) -> Deed {
             .any(|argument| argument.starts_with("--dry-run=") && !argument.ends_with("=none"));
     let deed = match name {
         _ if NEUTRAL.contains(&name) => Deed::Neutral,
+        _ if TESTS.contains(&name) && only_lists(name, arguments) => Deed::Other,
         _ if TESTS.contains(&name) => tests(arguments),
         _ if LINT.contains(&name) => Deed::Lint,
         _ if TYPES.contains(&name) => Deed::Types,
@@ -152,7 +153,32 @@ pub(super) fn tests(arguments: &[&str]) -> Deed {
         .iter()
         .take_while(|argument| **argument != "--")
         .any(|argument| NO_TESTS.contains(argument));
-    if lists { Deed::Other } else { Deed::Tests }
+    // `cargo test -- --list` hands the option to the tests themselves.
+    let after = arguments.iter().skip_while(|argument| **argument != "--");
+    let hands_list =
+        after.skip(1).any(|argument| matches!(*argument, "--list" | "--listTests" | "--collect-only"));
+    if lists || hands_list { Deed::Other } else { Deed::Tests }
+}
+
+/// Options and commands with which a single runner only shows what it would run.
+fn only_lists(name: &str, arguments: &[&str]) -> bool {
+    let has = |options: &[&str]| arguments.iter().any(|argument| options.contains(argument));
+    match name {
+        "tox" => {
+            has(&["-l", "--listenvs", "-a", "--listenvs-all", "--showconfig", "--notest"])
+                || arguments
+                    .first()
+                    .is_some_and(|first| matches!(*first, "list" | "l" | "config" | "c" | "devenv"))
+        }
+        "nox" => has(&["-l", "--list-sessions", "--install-only"]),
+        "vitest" => arguments.first() == Some(&"list"),
+        "ctest" => has(&["--show-only", "--show-only=human", "--show-only=json-v1"]),
+        "rspec" | "ginkgo" => has(&["--dryRun", "--dry-run", "-d"]),
+        "bats" => has(&["-c", "--count"]),
+        "robot" => has(&["--dryrun"]),
+        "phpunit" | "pest" => has(&["--list-suites", "--list-groups", "--list-tests-xml"]),
+        _ => false,
+    }
 }
 
 /// The arguments that are no options. Some programs take options with a value before their command.

@@ -555,6 +555,9 @@ impl Walk {
             }
             Deed::Push if self.signs.pushed && self.signs.push_failed => Ended::Unknown,
             Deed::Push if ended == Ended::Unknown && self.signs.push_failed => Ended::Badly,
+            Deed::Tests | Deed::Lint | Deed::Types if ended == Ended::Well && ignores_failures(words) => {
+                Ended::Unknown
+            }
             // A deed that failed may be done in part.
             _ if ended == Ended::Badly && partial::may_be(deed, &files, words) => Ended::Unknown,
             _ => ended,
@@ -584,6 +587,21 @@ fn line_end(ended: Ended) -> LineEnd {
         Ended::Badly => LineEnd::Badly,
         Ended::Unknown | Ended::NotDone => LineEnd::Hidden,
     }
+}
+
+/// Returns whether an option makes a command end well whatever fails: `make -i`, `--exit-zero`.
+fn ignores_failures(words: &[Word]) -> bool {
+    let Some((program, arguments)) = words.split_first() else { return false };
+    let is_make = matches!(program::name_of(&program.text).as_str(), "make" | "gmake");
+    let short = |text: &str| text.starts_with('-') && !text.starts_with("--") && text.contains('i');
+    arguments.iter().map(|word| word.text.as_str()).any(|text| {
+        is_make && (text == "--ignore-errors" || short(text))
+            || matches!(
+                text,
+                "--exit-zero" | "--no-fail" | "--ignore-failures" | "--ignore-errors" | "--soft-fail"
+            )
+            || text == "--continue-on-error"
+    })
 }
 
 /// Splits pipelines where neither `&&` nor `||` joins them.

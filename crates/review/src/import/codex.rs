@@ -124,7 +124,12 @@ fn tool(name: &str, arguments: &Value) -> Vec<ActionEvent> {
             event.description = word("message").or_else(|| word("prompt")).map(str::to_owned);
             vec![event]
         }
-        _ => vec![ActionEvent::of_unknown_tool(name, arguments)],
+        _ => {
+            let mut event = ActionEvent::of_unknown_tool(name, arguments);
+            let session = arguments.get("session_id").filter(|_| name == "write_stdin");
+            event.polls = session.map(|id| id.as_str().map_or_else(|| id.to_string(), str::to_owned));
+            vec![event]
+        }
     }
 }
 

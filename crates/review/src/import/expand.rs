@@ -2,7 +2,9 @@
 
 use hence_canon::Value;
 
-use crate::command::{Deed, Ended, LineEnd, NamedFile, Part, Ran, ShellNames, merged, parts_after};
+use crate::command::{
+    Deed, Ended, LineEnd, NamedFile, Part, Ran, ShellNames, echoed_end, merged, parts_after,
+};
 use crate::secret;
 use crate::show::shell_word;
 
@@ -39,13 +41,19 @@ pub(super) fn actions(
         Some(_) => LineEnd::Well,
     };
     let signs = event.outcome.as_ref().map(|outcome| outcome.signs).unwrap_or_default();
+    let echoed = echoed_end(&command, &signs).filter(|_| end == LineEnd::Well);
+    let (read, end) = match echoed {
+        Some((head, end)) => (head, end),
+        None => (command.clone(), end),
+    };
+    let is_echoed = read != command;
     let folder = folder(event.folder.as_deref(), project);
     let found = match stopped {
         // A call that was not let through defined nothing.
-        Some(Status::Refused) => parts_after(&command, &folder, end, signs, &mut names.clone()),
-        _ => parts_after(&command, &folder, end, signs, names),
+        Some(Status::Refused) => parts_after(&read, &folder, end, signs, &mut names.clone()),
+        _ => parts_after(&read, &folder, end, signs, names),
     };
-    let line = Line { event, command, end, stopped };
+    let line = Line { event, command, end, stopped, is_echoed };
     line.actions(&found)
 }
 
@@ -82,6 +90,8 @@ struct Line {
     end: LineEnd,
     /// Whether the whole call was refused or cancelled.
     stopped: Option<Status>,
+    /// Whether the end is that of an exit code that the line prints, which is not that of the line.
+    is_echoed: bool,
 }
 
 impl Line {
@@ -133,9 +143,10 @@ impl Line {
         event
     }
 
-    /// Returns whether the output counts tests that failed.
-    fn counts_failures(&self) -> bool {
-        self.event.outcome.as_ref().is_some_and(|outcome| outcome.signs.tests_failed)
+    /// Returns whether the output counts tests that failed, or says that there were none.
+    fn contradicts_tests(&self) -> bool {
+        let signs = self.event.outcome.as_ref().map(|outcome| outcome.signs).unwrap_or_default();
+        signs.tests_failed || signs.no_tests
     }
 
     fn was_killed(&self) -> bool {
@@ -161,7 +172,7 @@ impl Line {
         event.status = stopped.or(match (self.end, part.ended) {
             (LineEnd::Absent, _) => None,
             // Some tools report no error whatever the exit code was.
-            (_, Ended::Well) if part.deed == Deed::Tests && self.counts_failures() => Some(Status::Unknown),
+            (_, Ended::Well) if part.deed == Deed::Tests && self.contradicts_tests() => Some(Status::Unknown),
             (_, Ended::Well) => Some(Status::Completed),
             (_, Ended::Unknown) if self.was_killed() && is_last && part.deed.only_looks() => {
                 Some(Status::Failed)
@@ -171,9 +182,12 @@ impl Line {
         });
         event.owns_output = part.owns_output;
         // Of a line that failed, the code is that of the command that failed, and of no command before it.
-        event.owns_exit_code =
-            matches!((self.end, part.ended), (LineEnd::Well, Ended::Well) | (LineEnd::Badly, Ended::Badly))
-                || event.status == Some(Status::Failed) && self.was_killed();
+        event.owns_exit_code = !self.is_echoed
+            && matches!(
+                (self.end, part.ended),
+                (LineEnd::Well, Ended::Well) | (LineEnd::Badly, Ended::Badly)
+            )
+            || event.status == Some(Status::Failed) && self.was_killed();
         event.method = part.deed.method();
         event.repeatable = if part.deed.only_looks() { Repeatable::Yes } else { Repeatable::No };
         event.request = request(part);

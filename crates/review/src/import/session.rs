@@ -121,6 +121,8 @@ pub(super) struct ActionEvent {
     pub(super) model: Option<String>,
     /// Whether a secret was removed from its command, which then cannot be run again as it is written.
     pub(super) lost_secret: bool,
+    /// The id of the command in the background whose output it asks for.
+    pub(super) polls: Option<String>,
 }
 
 /// One command of a line of several.
@@ -182,6 +184,7 @@ impl ActionEvent {
             usage: None,
             model: None,
             lost_secret: false,
+            polls: None,
         }
     }
 
@@ -329,6 +332,8 @@ pub(super) struct Session {
     calls: BTreeMap<String, Vec<usize>>,
     /// The usage of each message, and the place of its first action.
     messages: BTreeMap<String, (Usage, Option<usize>)>,
+    /// The places of the actions that run on, by the ids under which they do.
+    background: BTreeMap<String, usize>,
     /// The place of the first action since tokens were last counted.
     uncounted: Option<usize>,
     /// The entries of a plan that is always written whole, with their numbers from 1.
@@ -428,6 +433,7 @@ impl Session {
     /// Adds a result to its call, and to each action that the call became.
     pub(super) fn outcome(&mut self, call: &str, mut outcome: ToolOutcome) {
         outcome.redact(&mut self.redactions);
+        let mut ended = Vec::new();
         for place in self.calls.get(call).into_iter().flatten() {
             if let Some(Event::Action(event)) = self.events.get_mut(*place)
                 // A log may use an id again; the result is that of the call that has none yet.
@@ -437,7 +443,24 @@ impl Session {
                     voice.answered = true;
                 }
                 event.outcome = Some(outcome.clone());
+                if let Some(id) = outcome.background.clone().filter(|_| event.command.is_some()) {
+                    self.background.insert(id, *place);
+                }
+                ended.extend(event.polls.clone().filter(|_| outcome.exit_code.is_some()));
             }
+        }
+        for id in ended {
+            self.ended_in_background(&id, &outcome);
+        }
+    }
+
+    /// Adds the end of a command that ran on, which a later call asked for, to the action that began it.
+    fn ended_in_background(&mut self, id: &str, outcome: &ToolOutcome) {
+        let place = self.background.remove(id);
+        if let Some(Event::Action(begun)) = place.and_then(|place| self.events.get_mut(place)) {
+            let failed = outcome.exit_code.is_some_and(|code| code != 0);
+            let end = ToolOutcome { failed, runs_on: false, stopped: None, ..outcome.clone() };
+            begun.outcome = Some(end);
         }
     }
 

@@ -164,3 +164,108 @@ fn a_patch_is_one_command_of_its_line() {
     let trace = codex(&format!(r#"{{"command": "pytest -q && {patch}"}}"#), done);
     assert_eq!(actions(&trace), ["RunTests completed", "EditFile completed", "CreateFile completed"]);
 }
+
+/// Returns how the first action of a log ended, as rules see it.
+fn well(trace: &Value) -> Option<bool> {
+    crate::ending::of(&crate::wire::Trace::read(trace).actions()[0]).map(|end| end.well)
+}
+
+#[test]
+fn tests_end_as_their_output_says() {
+    let long = format!("1..60\n{}not ok 60 last", "ok 1 a test with a long name\n".repeat(60));
+    for (line, output, expected) in [
+        ("npx jest --passWithNoTests", "No tests found, exiting with code 0", None),
+        ("go test ./...", "?   \tex.com/x\t[no test files]", None),
+        ("go test ./...", "ok  \tex.com/y\t0.1s\n?   \tex.com/x\t[no test files]", Some(true)),
+        (
+            "go test -run No ./...",
+            "testing: warning: no tests to run\nPASS\nok  \tex.com/x\t0.1s [no tests to run]",
+            None,
+        ),
+        (
+            "cargo test nope",
+            "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 12 filtered out",
+            None,
+        ),
+        (
+            "cargo test | grep 'test result'",
+            "test result: ok. 3 passed; 0 failed\ntest result: ok. 0 passed; 0 failed",
+            Some(true),
+        ),
+        (
+            "cargo test",
+            "test result: ok. 3 passed; 0 failed\n\nrunning 0 tests\n\ntest result: ok. 0 passed; 0 failed",
+            Some(true),
+        ),
+        ("npx mocha", "  0 passing (1ms)", None),
+        ("rspec", "0 examples, 0 failures", None),
+        ("rspec | cat", "5 examples, 0 failures", Some(true)),
+        ("python -m unittest", "Ran 0 tests in 0.000s\n\nOK", None),
+        ("ctest", "No tests were found!!!", None),
+        ("mvn test", "No tests to run.\nBUILD SUCCESS", None),
+        ("phpunit", "No tests executed!", None),
+        ("dotnet test", "No test is available in x.dll.", None),
+        ("npx vitest run --passWithNoTests", "No test files found, exiting with code 0", None),
+        ("bats t | cat", "1..2\nok 1 a\nnot ok 2 b", Some(false)),
+        ("bats t || true", "ok 1 a\nnot ok 2 b", Some(false)),
+        ("bats t | cat", &long, Some(false)),
+        ("bats t", &long, Some(false)),
+        ("pytest -q; echo $?", "5 passed in 1s\n1", Some(false)),
+        ("pytest -q; echo \"rc=$?\"", "5 passed in 1s\nrc=0", Some(true)),
+        ("make -i test", "make: [Makefile:3: test] Error 1 (ignored)", Some(false)),
+        ("make -i test", "all of it", None),
+        ("pytest", "<error>Exit code 1</error>\n5 passed", Some(false)),
+    ] {
+        let mut claude = Claude::asked("Test it, please");
+        claude.bash(line, output, false);
+        let trace = claude.trace();
+        assert_eq!(*at(&trace, "/actions/0/type"), "RunTests".into(), "{line}");
+        assert_eq!(well(&trace), expected, "{line}: {output}\n{}", at(&trace, "/actions/0"));
+    }
+}
+
+#[test]
+fn commands_that_only_list_tests_run_none() {
+    for line in [
+        "cargo test -- --list",
+        "tox -l",
+        "nox -l",
+        "npx vitest list",
+        "./gradlew test -x test",
+        "nox --list-sessions",
+        "ctest --show-only",
+        "tox list",
+        "gradle check -x check",
+    ] {
+        assert_ne!(did(line, "a\nb", false), ["RunTests completed"], "{line}");
+    }
+    assert_eq!(did("./gradlew test -x lint", "BUILD SUCCESSFUL", false), ["RunTests completed"]);
+}
+
+#[test]
+fn a_command_in_the_background_ends_as_a_later_call_says() {
+    for (code, expected) in [("0", Some(true)), ("1", Some(false))] {
+        let mut claude = Claude::asked("Test it, please");
+        claude
+            .calls("Bash", r#"{"command": "pytest -q", "run_in_background": true}"#)
+            .result(
+                "Command running in background with ID: bash_1. Output is being written to: /tmp/x",
+                false,
+            )
+            .calls("BashOutput", r#"{"bash_id": "bash_1"}"#)
+            .result(
+                &format!(
+                    "<status>completed</status>\n<exit_code>{code}</exit_code>\n<stdout>5 passed</stdout>"
+                ),
+                false,
+            );
+        assert_eq!(well(&claude.trace()), expected);
+    }
+    let mut claude = Claude::asked("Test it, please");
+    claude
+        .calls("Bash", r#"{"command": "pytest -q", "run_in_background": true}"#)
+        .result("Command running in background with ID: bash_1", false)
+        .calls("BashOutput", r#"{"bash_id": "bash_2"}"#)
+        .result("<exit_code>0</exit_code>", false);
+    assert_eq!(well(&claude.trace()), None);
+}
