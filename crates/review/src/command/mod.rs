@@ -19,6 +19,7 @@ mod piped;
 mod program;
 mod scripts;
 mod services;
+mod tools;
 mod values;
 mod voice;
 mod walk;
@@ -33,6 +34,7 @@ pub use ended::{Signs, is_failed_line, without_commits};
 pub use given::{Callee, folder_given, lines_given, push_given};
 pub use names::ShellNames;
 pub use patched::{Patched, patched};
+pub use tools::part_of_tool;
 pub use walk::{parts, parts_after};
 
 /// Members of a result that hold the exit code of a command.
@@ -301,6 +303,8 @@ impl Class {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_changes;
 #[cfg(test)]
 mod tests_names;
 #[cfg(test)]

@@ -15,7 +15,9 @@ use super::piped::{
 use super::values::Certainty;
 use super::voice::{Reads, Voice, defined_names, voice, writes_output_to_file};
 use super::wrapper::{Unwrapped, unwrap};
-use super::{Class, Deed, Ended, LineEnd, NamedFile, Part, Ran, Signs, formatters, partial, program};
+use super::{
+    Class, Deed, Ended, LineEnd, NamedFile, Part, Ran, Signs, formatters, partial, program, services,
+};
 
 /// The scripts inside of scripts that are read.
 const DEPTH_MAX: usize = 8;
@@ -392,7 +394,12 @@ impl Walk {
         if reads_pipe && !more && matches!(class.deed, Deed::Read | Deed::Search | Deed::List) {
             class = Deed::Neutral.into();
         }
-        if class.deed == Deed::Format && self.signs.nothing_rewritten {
+        if let Some(found) = given_code(&words, command, input)
+            && class.deed == Deed::Other
+        {
+            class = found;
+        }
+        if class.deed == Deed::Format && self.signs.nothing_rewritten && !class.is_destructive {
             class = Deed::Other.into();
         }
         // A check that also fixes what it finds rewrites files.
@@ -485,6 +492,7 @@ impl Walk {
                     FolderPath::Unknown => None,
                 };
             }
+            ["set", "--", ..] => {}
             ["set", options @ ..] => {
                 let short = |flag: char| {
                     options.iter().any(|option| {
@@ -586,6 +594,21 @@ fn line_end(ended: Ended) -> LineEnd {
         Ended::Well => LineEnd::Well,
         Ended::Badly => LineEnd::Badly,
         Ended::Unknown | Ended::NotDone => LineEnd::Hidden,
+    }
+}
+
+/// Classifies a program by the code or the statements that it is given as its input.
+fn given_code(words: &[Word], command: &Command, input: &Input) -> Option<Class> {
+    let (program, arguments) = words.split_first()?;
+    let text = here_document(&command.redirects).or(input.text())?;
+    let name = program::name_of(&program.text);
+    let reads_code = || arguments.iter().all(|word| word.text.starts_with('-'));
+    match name.as_str() {
+        name if services::DATABASES.contains(&name) => services::drops(&[text]).then(|| Deed::Destroy.into()),
+        "python" | "pypy" | "pypy3" | "node" | "ruby" | "perl" | "php" | "bun" | "deno" if reads_code() => {
+            Some(program::of_code(text).into())
+        }
+        _ => None,
     }
 }
 

@@ -92,9 +92,9 @@ fn tool(name: &str, arguments: &Value) -> ActionEvent {
     event.contains_secret = match name {
         "write_file" => arguments.text("content").map(secret::contains),
         "replace" => arguments.text("new_string").filter(|text| secret::contains(text)).map(|_| true),
-        _ => None,
+        _ => event.contains_secret,
     };
-    event.file = word(&["file_path", "absolute_path"]);
+    event.file = word(&["file_path", "absolute_path"]).or(event.file);
     event.query = word(&["pattern", "query", "path", "prompt", "url"]);
     event
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use hence_canon::Value;
 
-use crate::command::{Callee, ShellNames, folder_given, lines_given};
+use crate::command::{Callee, Deed, Part, ShellNames, folder_given, lines_given, part_of_tool};
 use crate::secret::{self, Redactions};
 use crate::vocabulary::{ActionType, ActivityType};
 
@@ -197,14 +197,49 @@ impl ActionEvent {
 
     /// Makes a call of a tool that no list knows, with its arguments. One that is given a single command runs it.
     pub(super) fn of_unknown_tool(tool: &str, arguments: &Value) -> Self {
-        if let [command] = lines_given(arguments, Callee::DoesElse).as_slice() {
+        let is_editor = part_of_tool(tool, arguments).is_some_and(|part| part.deed.changes_file());
+        if let ([command], false) = (lines_given(arguments, Callee::DoesElse).as_slice(), is_editor) {
             let folder = folder_given(arguments);
             let mut event = Self::of_command(tool, command);
             event.folder = (!folder.is_empty()).then(|| folder.to_owned());
             return event;
         }
+        if let Some(part) = part_of_tool(tool, arguments) {
+            return Self::of_named_tool(tool, arguments, part);
+        }
         let mut event = Self::new(ActivityType::ToolCall, tool);
         event.request = vec![("tool", tool.into()), ("arguments", arguments.clone())];
+        event
+    }
+
+    /// Makes an action of a tool whose name says what it does.
+    fn of_named_tool(tool: &str, arguments: &Value, part: Part) -> Self {
+        let mut event = Self::new(ActivityType::ToolCall, tool);
+        event.action_type = part.deed.action_type();
+        event.method = part.deed.method();
+        event.request = vec![("tool", tool.into())];
+        if part.deed == Deed::Push {
+            let words = part.words.iter().skip(1).map(String::as_str).collect();
+            event.request.extend([
+                ("input", arguments.clone()),
+                ("arguments", words),
+                ("force", part.force.into()),
+            ]);
+        } else {
+            event.request.push(("input", arguments.clone()));
+        }
+        if part.is_destructive {
+            event.tags.push("destructive");
+        }
+        let holds = part.content.as_deref().map(secret::contains);
+        event.contains_secret = holds.filter(|holds| *holds || part.deed == Deed::Create);
+        event.written = part.content.filter(|_| part.deed == Deed::Create);
+        let mut files = part.files.into_iter();
+        if let Some(file) = files.next() {
+            event.renamed_to = file.renamed_to;
+            event.file = Some(file.path);
+        }
+        event.more_files = files.map(|file| file.path).collect();
         event
     }
 

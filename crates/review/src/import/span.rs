@@ -8,7 +8,7 @@ use hence_canon::{Object, Value};
 
 use crate::command::{
     Callee, Deed, Ended, LineEnd, Part, Ran, ShellNames, Signs, folder_given, lines_given, merged,
-    parts_after,
+    part_of_tool, parts_after,
 };
 use crate::secret::{self, Redactions};
 use crate::vocabulary::{
@@ -146,9 +146,25 @@ impl Span {
             found.map(|part| Self { part: Some(Box::new(part)), usage: None, ..self.clone() }).collect();
         match spans.first_mut() {
             Some(first) => first.usage.clone_from(&self.usage),
-            None => return vec![self],
+            None => return vec![self.by_tool()],
         }
         spans
+    }
+
+    /// Adds what a tool did whose name says it.
+    fn by_tool(mut self) -> Self {
+        let name = self.tool.as_deref().or_else(|| self.name.strip_prefix("execute_tool "));
+        let name = name.filter(|_| self.work == Work::ToolCall && self.stated.action_type.is_none());
+        let found = name.and_then(|name| part_of_tool(name, self.arguments.as_ref().unwrap_or(&Value::Null)));
+        self.part = found.map(|part| {
+            let ended = match self.ended {
+                SpanEnd::Badly if self.result.as_deref().is_some_and(says_stopped) => Ended::Unknown,
+                SpanEnd::Badly => Ended::Badly,
+                SpanEnd::Well | SpanEnd::Unstated => Ended::Well,
+            };
+            Box::new(Part { ended, ..part })
+        });
+        self
     }
 
     /// Removes the secrets from every text, then cuts the long ones.
@@ -634,10 +650,15 @@ fn of_command(part: &Part, request: Object) -> Object {
     let words = secret::words_without_secrets(&part.words);
     let program = words.first().map(|program| ("program", Value::from(program.as_str())));
     let path = part.files.first().map(|file| ("path", Value::from(file.path.as_str())));
-    let force = (part.deed == Deed::Push).then(|| ("force", Value::from(part.force)));
+    let is_push = part.deed == Deed::Push;
+    let force = is_push.then(|| ("force", Value::from(part.force)));
+    // Rules ask for the words of a push.
+    let list = words.iter().skip(1).map(String::as_str).collect::<Value>();
+    let input = request.get("arguments").filter(|_| is_push).cloned().map(|input| ("input", input));
+    let list = is_push.then_some(("arguments", list));
     let held = secret::contains(&part.source) || part.content.as_deref().is_some_and(secret::contains);
     let held = held.then(|| ("contains_secret", Value::from(true)));
-    let members = [program, path, force, held].into_iter().flatten();
+    let members = [program, path, force, held, input, list].into_iter().flatten();
     members.fold(request, |request, (key, value)| request.with(key, value))
 }
 
