@@ -53,6 +53,27 @@ const CHANGE: &str = r#"{
 }"#;
 
 #[test]
+fn a_member_that_is_no_set_matters_only_where_the_rest_of_the_rule_applies() {
+    let push = |arguments: &str| {
+        format!(
+            r#"{{"actions": [
+                {{"id": 1, "type": "ToolCall", "category": "activity", "request": {{"arguments": {{"room": "4.01"}}}}}},
+                {{"id": 2, "type": "GitPush", "category": "activity", "request": {{"arguments": {arguments}}}}}]}}"#
+        )
+    };
+    for formula in [
+        r#"G(¬(GitPush ∧ (request.force = true ∨ "-f" ∈ request.arguments)))"#,
+        r#"G(¬("-f" ∈ request.arguments ∧ GitPush))"#,
+        r#"G(GitPush → ¬("-f" ∈ request.arguments))"#,
+    ] {
+        assert_eq!(status(formula, &push(r#"["origin"]"#)), Passed, "{formula}");
+        assert_eq!(status(formula, &push(r#"["-f"]"#)), Failed, "{formula}");
+        assert_eq!(status(formula, &push(r#"{"mode": "f"}"#)), Unknown, "{formula}");
+    }
+    assert_eq!(status(r#"G(¬("-f" ∈ request.arguments))"#, &push("[]")), Unknown);
+}
+
+#[test]
 fn terms_functions_and_sets_are_evaluated() {
     let holds = [
         "G(EditFile → ∃ x ∈ inputs(a) . x.artifact_type = SourceCode)",

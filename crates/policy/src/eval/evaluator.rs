@@ -135,13 +135,7 @@ impl<'t> Evaluator<'t> {
             Expr::Atom(word) => self.atom(word)?,
             Expr::Typed { name, conditions } => self.typed(name, conditions, scopes)?,
             Expr::Not(inner) => self.eval(inner, scopes)?.not(),
-            Expr::And(operands) => {
-                let mut truth = Truth::Constant(true);
-                for operand in operands {
-                    truth = truth.and(&*self.eval(operand, scopes)?);
-                }
-                truth
-            }
+            Expr::And(operands) => self.all(operands, scopes)?,
             Expr::Or(operands) => {
                 let mut truth = Truth::Constant(false);
                 for operand in operands {
@@ -170,11 +164,40 @@ impl<'t> Evaluator<'t> {
         })
     }
 
+    /// `φ ∧ ψ`. A part that is about a set, and undecided where there is none, matters only where the other parts hold.
+    fn all(&mut self, operands: &[Expr], scopes: &mut Scopes<'t>) -> Decided<Truth> {
+        let mut truth = Truth::Constant(true);
+        let mut open = Vec::new();
+        for operand in operands {
+            match self.eval(operand, scopes) {
+                Ok(found) => truth = truth.and(&found),
+                Err(Undecided::NotASet { .. }) if !self.subject.is_empty() && operands.len() > 1 => {
+                    open.push(operand)
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        for operand in open {
+            let mut held = Bits::filled(self.len(), false);
+            for at in truth.bits(self.len()).ones() {
+                if self.holds_at(operand, at, scopes)? {
+                    held.set(at);
+                }
+            }
+            truth = Truth::Varying(held);
+        }
+        Ok(truth)
+    }
+
     /// `φ → ψ`. A ψ that is costly at each position is evaluated only where φ holds.
     fn implies(&mut self, left: &Expr, right: &Expr, scopes: &mut Scopes<'t>) -> Decided<Truth> {
         let triggered = self.eval(left, scopes)?;
         if self.subject.is_empty() || !self.is_local(right, scopes) {
-            return Ok(triggered.not().or(&*self.eval(right, scopes)?));
+            match self.eval(right, scopes) {
+                // Where φ does not hold it does not matter that ψ is undecided.
+                Err(Undecided::NotASet { .. }) if !self.subject.is_empty() => {}
+                found => return Ok(triggered.not().or(&*found?)),
+            }
         }
         let triggered = triggered.bits(self.len());
         let mut satisfied = triggered.not();

@@ -7,7 +7,14 @@ pub(super) fn maven(operands: &[&str], arguments: &[&str]) -> Deed {
     let skips = arguments.iter().any(|argument| {
         matches!(
             *argument,
-            "-DskipTests" | "-DskipTests=true" | "-Dmaven.test.skip" | "-Dmaven.test.skip=true"
+            "-DskipTests"
+                | "-DskipTests=true"
+                | "-Dmaven.test.skip"
+                | "-Dmaven.test.skip=true"
+                | "-Dmaven.test.failure.ignore"
+                | "-Dmaven.test.failure.ignore=true"
+                | "-fn"
+                | "--fail-never"
         )
     });
     let has = |goals: &[&str]| operands.iter().any(|goal| goals.contains(goal));
@@ -56,7 +63,15 @@ pub(super) fn gradle(operands: &[&str], arguments: &[&str]) -> Deed {
             task => by_task(task),
         }
     };
-    operands.iter().map(task).find(|deed| *deed != Deed::Other).unwrap_or(Deed::Other)
+    // `-x test` leaves a task out, whatever else is asked for.
+    let mut excluded: Vec<&str> = Vec::new();
+    for (argument, next) in arguments.iter().zip(arguments.iter().skip(1)) {
+        if matches!(*argument, "-x" | "--exclude-task") {
+            excluded.push(next);
+        }
+    }
+    let wanted = operands.iter().filter(|operand| !excluded.contains(operand));
+    wanted.map(task).find(|deed| *deed != Deed::Other).unwrap_or(Deed::Other)
 }
 
 pub(super) fn builders(name: &str, operands: &[&str], arguments: &[&str]) -> Deed {

@@ -9,10 +9,16 @@ pub struct Signs {
     pub commit_failed: bool,
     /// Git said that the push was refused.
     pub push_failed: bool,
+    /// Git named a branch or a tag that it pushed.
+    pub pushed: bool,
     /// Tests that failed are counted or named.
     pub tests_failed: bool,
     /// Tests that passed are counted, and none that failed.
     pub tests_passed: bool,
+    /// The test runner said that it found or ran no test, and nothing counts one that ran.
+    pub no_tests: bool,
+    /// The number in the last line, if that holds just one.
+    pub last_number: Option<i64>,
     /// A formatter said that it left the files as they were.
     pub nothing_rewritten: bool,
 }
@@ -42,6 +48,7 @@ impl Signs {
     pub fn of(output: &str) -> Self {
         let mut signs = Self::default();
         let (mut left, mut rewrote) = (false, false);
+        let (mut no_tests, mut ran_some) = (false, false);
         for line in output.lines().map(str::trim_start) {
             let begins = |words: &[&str]| words.iter().any(|word| line.starts_with(word));
             // A commit's subject may speak of tests; it is no result of any.
@@ -51,25 +58,66 @@ impl Signs {
             }
             signs.commit_failed |= begins(COMMIT_FAILED);
             signs.push_failed |= begins(PUSH_FAILED);
+            signs.pushed |= is_pushed_line(line);
             let counted = |word: &str| count_before(line, word);
             let words = line.to_lowercase();
             left |= words.contains("unchanged") || words.contains("already formatted");
             rewrote |= !words.contains("unchanged")
                 && !words.contains("already formatted")
                 && REWROTE.iter().any(|word| counted(word) != Some(0) && words.contains(word));
-            signs.tests_failed |= counted("failed").is_some_and(|count| count > 0)
-                || counted("failing").is_some_and(|count| count > 0)
-                || begins(&["FAILED ", "FAIL ", "FAIL\t", "--- FAIL", "test result: FAILED", "FAILURES!"])
-                || is_failed_point(line);
+            signs.tests_failed |= is_failed_line(line);
+            let says_none = NO_TESTS.iter().any(|phrase| words.contains(phrase));
+            no_tests |= says_none || counted("passed") == Some(0) || counted("passing") == Some(0);
             signs.tests_passed |= counted("passed").is_some_and(|count| count > 0)
                 || counted("passing").is_some_and(|count| count > 0)
-                || begins(&["test result: ok", "ok \t", "ok  \t", "PASS"]);
+                || begins(&["ok \t", "ok  \t", "PASS "]) && !says_none;
+            ran_some |= counts_tests(line, &words);
         }
+        signs.no_tests = no_tests && !ran_some && !signs.tests_passed && !signs.tests_failed;
+        signs.last_number = output.lines().rev().find(|line| !line.trim().is_empty()).and_then(only_number);
         signs.nothing_rewritten = left && !rewrote;
         signs.tests_passed &= !signs.tests_failed;
         signs.commit_failed &= !signs.committed;
         signs
     }
+}
+
+/// Phrases by which test runners say that they found or ran nothing.
+#[rustfmt::skip]
+const NO_TESTS: &[&str] = &[
+    "no tests found", "no test files", "no tests to run", "no tests ran", "no tests were", "no test is available",
+    "no tests executed", "no tests collected", "collected 0 items", "ran 0 tests", "0 examples,", "no test suites found",
+    "executed 0 tests", "tests run: 0", "total tests: 0", "running 0 tests", "no tests match", "no test matches",
+    "0 runs,", "no tests defined", "no specs found", "no examples found", "0 scenarios", "0 tests,",
+];
+
+/// Returns whether a line says that tests failed: it counts or names one.
+pub fn is_failed_line(line: &str) -> bool {
+    let line = line.trim_start();
+    let counted = |word: &str| count_before(line, word).is_some_and(|count| count > 0);
+    let begins = |words: &[&str]| words.iter().any(|word| line.starts_with(word));
+    counted("failed")
+        || counted("failing")
+        || begins(&["FAILED ", "FAIL ", "FAIL\t", "--- FAIL", "test result: FAILED", "FAILURES!"])
+        || is_failed_point(line)
+}
+
+/// Returns whether a line counts tests that ran: `Ran 5 tests`, `5 examples`, `Tests run: 5`.
+fn counts_tests(line: &str, lower: &str) -> bool {
+    let counted = |word: &str| count_before(line, word).is_some_and(|count| count > 0);
+    let after = lower.split_once("tests run:").map(|(_, rest)| rest.trim_start());
+    let number = after.and_then(|rest| rest.split(|letter: char| !letter.is_ascii_digit()).next());
+    number.and_then(|number| number.parse::<u64>().ok()).is_some_and(|count| count > 0)
+        || counted("examples")
+        || counted("runs")
+        || counted("tests") && (lower.starts_with("ran ") || lower.starts_with("executed "))
+}
+
+/// Returns the number of a line that holds one: `1`, `exit: 1`, `rc=0`.
+fn only_number(line: &str) -> Option<i64> {
+    let mut numbers = line.split(|letter: char| !letter.is_ascii_digit()).filter(|part| !part.is_empty());
+    let only = numbers.next().filter(|_| numbers.next().is_none())?;
+    only.parse().ok()
 }
 
 /// Returns whether a line of the Test Anything Protocol says that a test failed which was not expected to.
@@ -97,6 +145,20 @@ fn is_commit_line(line: &str) -> bool {
     let last = inside.split(' ').next_back().unwrap_or("");
     let is_hash = (3..=40).contains(&last.len()) && last.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_hash && inside.contains(' ') && rest.starts_with(' ')
+}
+
+/// Returns whether git wrote this line about a branch or a tag that it pushed: `+ 1a2b3c4...5d6e7f8 main -> main (forced
+/// update)`, `1a2b3c4..5d6e7f8  main -> main`, `* [new branch]  x -> x`, `- [deleted]  x`.
+fn is_pushed_line(line: &str) -> bool {
+    let line = line.trim_start_matches(['+', '*', '-', ' ']);
+    let is_new = ["[new branch]", "[new tag]", "[new reference]", "[deleted]"];
+    if is_new.iter().any(|words| line.starts_with(words)) {
+        return true;
+    }
+    let (Some(range), true) = (line.split_whitespace().next(), line.contains(" -> ")) else { return false };
+    let Some((old, new)) = range.split_once("..") else { return line.ends_with("(forced update)") };
+    let is_hash = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hash(old) && is_hash(new.trim_start_matches('.')) || line.ends_with("(forced update)")
 }
 
 /// Returns the number before a word: 3 in `2 passed, 3 failed`.

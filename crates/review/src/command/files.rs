@@ -137,7 +137,9 @@ pub(super) fn classify(name: &str, arguments: &[Word], folder: &FolderPath) -> O
         "sponge" => written(Deed::Create, files(&[])),
         "touch" => Class::with_files(Deed::Create, files(&["-d", "-r", "-t"])),
         "truncate" => Class::with_files(Deed::Edit, files(&["-s", "--size", "-r"])),
-        "cp" | "install" | "ln" | "rsync" => copied(&operands(arguments, &["-t", "-m", "-o", "-g"]), folder),
+        "cp" | "install" | "ln" | "rsync" if !deletes_others(name, arguments) => {
+            copied(&operands(arguments, &["-t", "-m", "-o", "-g"]), folder)
+        }
         "mv" => renamed(files(&["-t", "-S"])),
         "patch" if has(&["--dry-run"]) => Deed::Other.into(),
         "patch" => {
@@ -156,6 +158,43 @@ pub(super) fn classify(name: &str, arguments: &[Word], folder: &FolderPath) -> O
         | "od" | "hexdump" | "strings" | "md5sum" | "sha256sum" => {
             reading(files(&["-n", "-c", "-l", "--lines", "--bytes", "-r", "-s"]))
         }
+        "yq" | "dasel" if short('i') || has(&["--inplace", "--in-place"]) => {
+            let operands = operands(arguments, &["--arg", "-f", "--from-file", "-I", "--indent", "-p", "-o"]);
+            Class::with_files(Deed::Edit, named(operands.get(1..).unwrap_or(&[]), folder))
+        }
+        "ed" | "ex" => Class::with_files(Deed::Edit, files(&["-p", "-c", "-sc", "-esc"])),
+        "vim" | "nvim" | "vi" if has(&["-es", "-Es", "-s", "--headless"]) || has(&["-c"]) => {
+            Class::with_files(Deed::Edit, files(&["-c", "-u", "--cmd", "-S", "-i", "-s"]))
+        }
+        "sd" => match operands(arguments, &["-n", "-f", "--max-replacements", "--flags"]).get(2..) {
+            Some(rest) if !rest.is_empty() && !has(&["-p", "--preview"]) => {
+                Class::with_files(Deed::Edit, named(rest, folder))
+            }
+            _ => Deed::Neutral.into(),
+        },
+        "comby" if has(&["-i", "-in-place", "--in-place"]) => Deed::Format.into(),
+        "ast-grep" | "sg" if short('U') || has(&["--update-all"]) => Deed::Format.into(),
+        "crudini" if has(&["--set", "--del", "--merge"]) => {
+            let files = named(&operands(arguments, &[]), folder).into_iter().take(1).collect();
+            Class::with_files(Deed::Edit, files)
+        }
+        "dos2unix" | "unix2dos" | "recode" => Class::with_files(Deed::Edit, files(&[])),
+        "curl" | "wget" | "aria2c" => return downloaded(name, arguments, folder),
+        "tar" | "bsdtar" | "gtar" => return unpacked(arguments, folder),
+        "unzip" | "7z" | "7za" | "unrar" if !short('l') && !has(&["-t", "l", "t", "-Z", "-p"]) => {
+            into_folder(arguments, &["-d"], folder)
+        }
+        "gunzip" | "unxz" | "bunzip2" | "unzstd" if !short('c') && !short('t') && !short('l') => {
+            Deed::Format.into()
+        }
+        "rsync"
+            if arguments
+                .iter()
+                .any(|word| word.text.starts_with("--delete") || word.text == "--remove-source-files") =>
+        {
+            let is_dry = short('n') || has(&["--dry-run"]);
+            if is_dry { Deed::Other.into() } else { Deed::Destroy.into() }
+        }
         "jq" | "yq" => {
             let operands = operands(arguments, &["--arg", "--argjson", "--indent", "-f", "--from-file"]);
             reading_rest(operands.get(1..).unwrap_or(&[]), folder)
@@ -165,6 +204,81 @@ pub(super) fn classify(name: &str, arguments: &[Word], folder: &FolderPath) -> O
         "ls" | "tree" | "du" | "exa" | "eza" | "pwd" => Deed::List.into(),
         _ => return None,
     })
+}
+
+/// Returns whether a copy also removes what is only at its target.
+fn deletes_others(name: &str, arguments: &[Word]) -> bool {
+    name == "rsync"
+        && arguments
+            .iter()
+            .any(|word| word.text.starts_with("--delete") || word.text == "--remove-source-files")
+}
+
+/// A download writes the file that it names, or one with the name of the address.
+fn downloaded(name: &str, arguments: &[Word], folder: &FolderPath) -> Option<Class> {
+    let text = |word: &Word| word.text.clone();
+    let is_output = |word: &Word| match name {
+        "curl" => matches!(word.text.as_str(), "--output") || is_short_with(&word.text, 'o'),
+        "wget" => matches!(word.text.as_str(), "--output-document") || is_short_with(&word.text, 'O'),
+        _ => matches!(word.text.as_str(), "-o" | "--out"),
+    };
+    let place = arguments.iter().position(is_output);
+    let named_file = place.and_then(|place| arguments.get(place + 1)).map(text);
+    let given = arguments.iter().find_map(|word| {
+        ["--output=", "--output-document=", "--out="].iter().find_map(|option| word.text.strip_prefix(option))
+    });
+    let by_address = match name {
+        "curl" => arguments.iter().any(|word| word.text == "--remote-name" || is_short_with(&word.text, 'O')),
+        "wget" => !arguments
+            .iter()
+            .any(|word| matches!(word.text.as_str(), "--spider" | "--post-data" | "--method")),
+        _ => true,
+    };
+    let address = || arguments.iter().find(|word| word.text.contains("://")).map(text);
+    let base = |address: String| address.split(['?', '#']).next()?.rsplit('/').next().map(str::to_owned);
+    // `-qO-` and `-Ox.js` have the name in the same word.
+    let joined = arguments.iter().filter(|_| name == "wget").find_map(|word| {
+        let flags = word.text.strip_prefix('-').filter(|flags| !flags.starts_with('-'))?;
+        flags.split_once('O').map(|(_, path)| path).filter(|path| !path.is_empty())
+    });
+    let path = match (named_file, given.or(joined)) {
+        (Some(path), _) => path,
+        (None, Some(path)) => path.to_owned(),
+        (None, None) if by_address => address().and_then(base).filter(|path| !path.is_empty())?,
+        (None, None) => return None,
+    };
+    if path == "-" || path.starts_with('$') {
+        return None;
+    }
+    Some(written(Deed::Create, folder.join(&path).into_iter().map(NamedFile::at).collect()))
+}
+
+/// Returns whether a group of short options ends with one that takes the next word: `o` in `-sLo`.
+fn is_short_with(text: &str, flag: char) -> bool {
+    text.strip_prefix('-').is_some_and(|flags| !flags.starts_with('-') && flags.ends_with(flag))
+}
+
+/// An archive that is unpacked writes files that the line does not name.
+fn unpacked(arguments: &[Word], folder: &FolderPath) -> Option<Class> {
+    let first = arguments.first()?.text.as_str();
+    let is_short = |text: &str| text.starts_with('-') && !text.starts_with("--") && text.contains('x');
+    let bundled = !first.starts_with('-')
+        && first.contains('x')
+        && first.chars().all(|letter| letter.is_ascii_alphabetic());
+    let extracts = bundled
+        || arguments
+            .iter()
+            .any(|word| is_short(&word.text) || matches!(word.text.as_str(), "--extract" | "--get"));
+    let to_output = arguments.iter().any(|word| word.text == "--to-stdout" || word.text == "-O");
+    (extracts && !to_output).then(|| into_folder(arguments, &["-C", "--directory"], folder))
+}
+
+/// Files are written into the folder after one of some options, or here.
+fn into_folder(arguments: &[Word], options: &[&str], folder: &FolderPath) -> Class {
+    let place = arguments.iter().position(|word| options.contains(&word.text.as_str()));
+    let into = place.and_then(|place| arguments.get(place + 1)).and_then(|word| folder.join(&word.text));
+    let is_scratch = into.is_some_and(|path| is_scratch(&format!("{path}/")));
+    if is_scratch { Deed::Other.into() } else { Deed::Format.into() }
 }
 
 fn reading_rest(words: &[&Word], folder: &FolderPath) -> Class {

@@ -171,7 +171,9 @@ pub(super) fn classify(arguments: &[Word], folder: &FolderPath) -> Class {
         "rm" => Class::with_files(Deed::Delete, named(&operands(rest, &[]), &folder)),
         "clean" if short('n') || has(&["--dry-run"]) => Deed::Other.into(),
         "clean" => Deed::Delete.into(),
-        "reset" if has(&["--hard", "--merge", "--keep"]) => destructive(Deed::Destroy),
+        // It rewrites files that it does not name.
+        "reset" if has(&["--hard", "--merge", "--keep"]) => destructive(Deed::Format),
+        "submodule" if first(rest, &["update"]) && has(&["--remote"]) => Deed::Format.into(),
         // Without a branch to go to, a checkout overwrites files with what was committed.
         "checkout" | "switch" if has(&["-f", "--force", "--discard-changes"]) || discards(rest) => {
             discard(rest, &folder)
@@ -179,7 +181,10 @@ pub(super) fn classify(arguments: &[Word], folder: &FolderPath) -> Class {
         "restore" if !has(&["--staged", "-S"]) || has(&["--worktree", "-W"]) => discard(rest, &folder),
         "branch" if short('D') || has(&["--delete", "-d"]) => destructive(Deed::Destroy),
         "stash" if first(rest, &["drop", "clear"]) => destructive(Deed::Destroy),
-        "stash" if first(rest, &["pop", "apply"]) => Deed::Edit.into(),
+        "stash" if first(rest, &["pop", "apply", "branch"]) => Deed::Edit.into(),
+        "stash" if rest.is_empty() || first(rest, &["push", "save"]) || options.len() == rest.len() => {
+            Deed::Format.into()
+        }
         "reflog" if first(rest, &["expire", "delete"]) => destructive(Deed::Destroy),
         "worktree" if first(rest, &["remove", "prune"]) => destructive(Deed::Destroy),
         "remote" | "submodule" if first(rest, &["remove", "rm", "deinit"]) => Deed::Other.into(),
@@ -251,6 +256,12 @@ fn push(rest: &[Word], options: &[&str], forces: bool) -> Class {
             || text.starts_with(':') && text.len() > 1
     };
     let (force, removes) = (forces || texts().any(forced), texts().any(removes));
+    // Hosts that run what is pushed to them; a push that overwrites stays one.
+    let deploys =
+        operands.first().is_some_and(|word| matches!(word.text.as_str(), "heroku" | "dokku" | "piku"));
+    if deploys && !force {
+        return Class { is_destructive: removes, ..Deed::Deploy.into() };
+    }
     Class { force, is_destructive: force || removes, ..Deed::Push.into() }
 }
 

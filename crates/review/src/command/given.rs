@@ -15,7 +15,13 @@ const SEVERAL: &[&str] = &["commands", "cmds", "commandlines"];
 /// Members that hold a command if the callee runs commands, and may hold anything else if not.
 const SCRIPTS: &[&str] = &["script", "shell", "bash", "sh", "run", "exec", "line", "powershell"];
 /// Members that name a program.
-const PROGRAMS: &[&str] = &["program", "executable", "binary", "exe", "bin"];
+const PROGRAMS: &[&str] = &["program", "executable", "binary", "exe", "bin", "entrypoint"];
+/// Members that hold the text that a program reads.
+const INPUTS: &[&str] = &["stdin", "standardinput", "stdintext"];
+/// Members that hold statements for a database.
+const STATEMENTS: &[&str] = &["sql", "statement", "statements", "ddl", "sqlquery", "query"];
+/// The word that ends a here-document made from an input.
+const END_OF_INPUT: &str = "END_OF_INPUT";
 /// Members that hold the arguments of a program.
 const ARGUMENTS: &[&str] = &[
     "args",
@@ -100,7 +106,10 @@ fn add_lines(input: &Value, callee: Callee, depth: usize, found: &mut Vec<String
     let before = found.len();
     let may_be_script = callee == Callee::Runs;
     let commands = named(COMMANDS).chain(named(SCRIPTS).filter(|_| may_be_script));
-    commands.chain(named(PROGRAMS)).for_each(|value| add_value(value, found));
+    match program_and_words(named(PROGRAMS).collect(), named(COMMANDS).collect()) {
+        Some(line) => found.push(line),
+        None => commands.chain(named(PROGRAMS)).for_each(|value| add_value(value, found)),
+    }
     named(SEVERAL).for_each(|value| add_several(value, found));
     let arguments: Vec<String> = named(ARGUMENTS).flat_map(words_of).take(WORDS_MAX).collect();
     if !arguments.is_empty() {
@@ -110,6 +119,16 @@ fn add_lines(input: &Value, callee: Callee, depth: usize, found: &mut Vec<String
             None => {}
         }
     }
+    // What the program reads may be a script or statements.
+    if let (Some(input), Some(line)) = (
+        named(INPUTS).find_map(Value::as_str).filter(|text| !text.contains(END_OF_INPUT)),
+        found.get_mut(before..).and_then(<[String]>::last_mut),
+    ) {
+        *line = format!("{line} <<'{END_OF_INPUT}'\n{input}\n{END_OF_INPUT}\n");
+    }
+    let statements =
+        named(STATEMENTS).filter_map(Value::as_str).filter(|text| super::services::drops(&[text]));
+    found.extend(statements.map(|text| line_of(&["sql", text])));
     for (_, value) in members.iter().copied() {
         match value {
             Value::Object(_) => add_lines(value, callee, depth + 1, found),
@@ -123,6 +142,22 @@ fn add_lines(input: &Value, callee: Callee, depth: usize, found: &mut Vec<String
             _ => {}
         }
     }
+}
+
+/// Returns the line of a program whose words stand in a member of their own, with or without the program itself:
+/// `exe: git, argv: [push]`, `entrypoint: [git], cmd: [push]`.
+fn program_and_words(programs: Vec<&Value>, commands: Vec<&Value>) -> Option<String> {
+    let ([program], [words]) = (programs.as_slice(), commands.as_slice()) else { return None };
+    let words = words.as_array().map(|_| words_of(words)).filter(|words| !words.is_empty())?;
+    let program = match program {
+        Value::String(text) if !text.trim().contains(char::is_whitespace) => vec![text.trim().to_owned()],
+        Value::Array(_) => words_of(program),
+        _ => return None,
+    };
+    let name = |word: Option<&String>| word.map(|word| super::program::name_of(word));
+    let repeats = name(program.first()) == name(words.first());
+    let all: Vec<String> = if repeats { words } else { program.into_iter().chain(words).collect() };
+    Some(line_of(&all))
 }
 
 /// Adds a command: a line, the words of one command, or several commands.
@@ -237,6 +272,9 @@ fn add_push_words(input: &Value, depth: usize, words: &mut Vec<String>) {
 /// Returns a member's name as an option: `forceWithLease` and `force_with_lease` are `--force-with-lease`.
 fn option_of(key: &str) -> String {
     let mut option = String::from("--");
+    // A name in capitals is one word.
+    let lower = key.to_lowercase();
+    let key = if key.chars().any(char::is_lowercase) { key } else { lower.as_str() };
     for letter in key.trim_start_matches('-').chars() {
         match letter {
             '_' | ' ' => option.push('-'),
@@ -314,6 +352,15 @@ mod tests {
             (r#"{"steps": [{"run": "rm x"}, {"run": "ls"}]}"#, "rm x|ls"),
             (r#"{"shellCommand": "ls", "Command_Line": "pwd"}"#, "pwd|ls"),
             (r#"{"text": "git push -f", "query": "rm"}"#, ""),
+            (r#"{"entrypoint": ["git"], "cmd": ["push", "-f"]}"#, "git push -f"),
+            (r#"{"exe": "git", "argv": ["push", "-f"]}"#, "git push -f"),
+            (r#"{"exe": "/usr/bin/git", "argv": ["git", "push", "-f"]}"#, "git push -f"),
+            (r#"{"sql": "DROP TABLE users"}"#, "sql 'DROP TABLE users'"),
+            (r#"{"sql": "select 1"}"#, ""),
+            (
+                r#"{"command": "bash", "stdin": "git push -f"}"#,
+                "bash <<'END_OF_INPUT'\ngit push -f\nEND_OF_INPUT\n",
+            ),
         ] {
             assert_eq!(lines_given(&value(input), Callee::Runs).join("|"), expected, "{input}");
         }
@@ -329,6 +376,8 @@ mod tests {
         };
         for input in [
             r#"{"force": true}"#,
+            r#"{"FORCE": "yes"}"#,
+            r#"{"FORCE_PUSH": 1}"#,
             r#"{"force": "true"}"#,
             r#"{"force": "main"}"#,
             r#"{"forceWithLease": true}"#,

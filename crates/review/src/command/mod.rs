@@ -6,16 +6,20 @@
 
 mod aliases;
 mod builders;
+mod echoed;
 mod ended;
 mod files;
 mod formatters;
 mod git;
 mod given;
 mod names;
+mod partial;
+mod patched;
 mod piped;
 mod program;
 mod scripts;
 mod services;
+mod tools;
 mod values;
 mod voice;
 mod walk;
@@ -25,9 +29,12 @@ mod wrapper;
 use crate::show::shell_word;
 use crate::vocabulary::{ActionType, ActivityType};
 
-pub use ended::{Signs, without_commits};
+pub use echoed::echoed_end;
+pub use ended::{Signs, is_failed_line, without_commits};
 pub use given::{Callee, folder_given, lines_given, push_given};
 pub use names::ShellNames;
+pub use patched::{Patched, patched};
+pub use tools::part_of_tool;
 pub use walk::{parts, parts_after};
 
 /// Members of a result that hold the exit code of a command.
@@ -296,6 +303,8 @@ impl Class {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_changes;
 #[cfg(test)]
 mod tests_names;
 #[cfg(test)]

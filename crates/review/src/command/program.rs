@@ -79,7 +79,11 @@ pub(super) fn classify(words: &[Word], folder: &FolderPath) -> Class {
     let is_path =
         program.text.contains('/') && !program.text.starts_with('/') && !program.text.contains("/bin/");
     if !is_path {
-        let known = windows::classify(&name, arguments, folder);
+        // `sls` is a search in PowerShell, and the short name of a program that deploys.
+        let first = arguments.first().map_or("", |word| word.text.as_str());
+        let is_serverless =
+            name == "sls" && matches!(first, "deploy" | "remove" | "package" | "invoke" | "info");
+        let known = if is_serverless { None } else { windows::classify(&name, arguments, folder) };
         if let Some(class) = known.or_else(|| files::classify(&name, arguments, folder)) {
             return class;
         }
@@ -96,6 +100,19 @@ fn hosted_push(name: &str, texts: &[&str]) -> Option<Class> {
         .any(|word| whole.contains(word));
     let syncs = name == "gh" && texts.starts_with(&["repo", "sync"]) && texts.contains(&"--force");
     let overwrites = whole.contains("/git/refs") && says_force;
+    // A file that is put or removed through the interface of a hosting service is a commit.
+    let is_change = texts.windows(2).any(|pair| {
+        matches!(pair, ["-X" | "--method" | "--request", method] if matches!(method.to_uppercase().as_str(), "PUT" | "DELETE" | "POST"))
+    }) || texts.iter().any(|text| matches!(*text, "-XPUT" | "-XDELETE" | "-XPOST" | "--method=PUT" | "--request=PUT" | "PUT" | "DELETE"));
+    let commits = is_change
+        && whole.contains("repos/")
+        && (whole.contains("/contents/")
+            || whole.ends_with("/contents")
+            || whole.contains("/merges")
+            || whole.contains("/git/commits"));
+    if commits {
+        return Some(Deed::Commit.into());
+    }
     (syncs || overwrites).then(|| Class { force: true, is_destructive: true, ..Deed::Push.into() })
 }
 
@@ -137,6 +154,7 @@ fn by_name(name: &str, arguments: &[&str]) -> Deed {
             .any(|argument| argument.starts_with("--dry-run=") && !argument.ends_with("=none"));
     let deed = match name {
         _ if NEUTRAL.contains(&name) => Deed::Neutral,
+        _ if TESTS.contains(&name) && only_lists(name, arguments) => Deed::Other,
         _ if TESTS.contains(&name) => tests(arguments),
         _ if LINT.contains(&name) => Deed::Lint,
         _ if TYPES.contains(&name) => Deed::Types,
@@ -152,7 +170,32 @@ pub(super) fn tests(arguments: &[&str]) -> Deed {
         .iter()
         .take_while(|argument| **argument != "--")
         .any(|argument| NO_TESTS.contains(argument));
-    if lists { Deed::Other } else { Deed::Tests }
+    // `cargo test -- --list` hands the option to the tests themselves.
+    let after = arguments.iter().skip_while(|argument| **argument != "--");
+    let hands_list =
+        after.skip(1).any(|argument| matches!(*argument, "--list" | "--listTests" | "--collect-only"));
+    if lists || hands_list { Deed::Other } else { Deed::Tests }
+}
+
+/// Options and commands with which a single runner only shows what it would run.
+fn only_lists(name: &str, arguments: &[&str]) -> bool {
+    let has = |options: &[&str]| arguments.iter().any(|argument| options.contains(argument));
+    match name {
+        "tox" => {
+            has(&["-l", "--listenvs", "-a", "--listenvs-all", "--showconfig", "--notest"])
+                || arguments
+                    .first()
+                    .is_some_and(|first| matches!(*first, "list" | "l" | "config" | "c" | "devenv"))
+        }
+        "nox" => has(&["-l", "--list-sessions", "--install-only"]),
+        "vitest" => arguments.first() == Some(&"list"),
+        "ctest" => has(&["--show-only", "--show-only=human", "--show-only=json-v1"]),
+        "rspec" | "ginkgo" => has(&["--dryRun", "--dry-run", "-d"]),
+        "bats" => has(&["-c", "--count"]),
+        "robot" => has(&["--dryrun"]),
+        "phpunit" | "pest" => has(&["--list-suites", "--list-groups", "--list-tests-xml"]),
+        _ => false,
+    }
 }
 
 /// The arguments that are no options. Some programs take options with a value before their command.
@@ -313,14 +356,45 @@ fn python(arguments: &[&str]) -> Deed {
     Deed::Other
 }
 
-/// Code on the command line: it removes files if it calls a function that only does that.
-fn of_code(code: &str) -> Deed {
+/// Code on the command line: it removes or writes files if it calls a function that does that.
+pub(super) fn of_code(code: &str) -> Deed {
     #[rustfmt::skip]
     const REMOVES: &[&str] = &[
         "rmtree(", "os.remove(", "os.unlink(", "os.removedirs(", "os.rmdir(", ".unlink(", "unlinkSync(", "rmSync(", "rmdirSync(",
         "fs.rm(", "fs.unlink(", "rm_rf(", "rm_r(", "rm_rf ", "File.delete(", "unlink(", "rimraf(",
     ];
-    if REMOVES.iter().any(|call| code.contains(call)) { Deed::Delete } else { Deed::Other }
+    #[rustfmt::skip]
+    const WRITES: &[&str] = &[
+        "write_text(", "write_bytes(", "writeFileSync(", "writeFile(", "appendFileSync(", "appendFile(", "createWriteStream(",
+        "File.write(", "file_put_contents(", "shutil.copy", "shutil.move(", "os.rename(", "os.replace(", "renameSync(",
+        "copyFileSync(", "Bun.write(", "Deno.writeTextFile", "fileinput.", ".rename(", "IO.write(", "FileUtils.",
+    ];
+    if REMOVES.iter().any(|call| code.contains(call)) {
+        Deed::Delete
+    } else if WRITES.iter().any(|call| code.contains(call)) || opens_to_write(code) {
+        Deed::Format
+    } else {
+        Deed::Other
+    }
+}
+
+/// Returns whether code opens a file to write it that is not in a folder for passing things: `open('x', 'w')`,
+/// `File.open("x", "a")`, `open(F, ">x")`.
+fn opens_to_write(code: &str) -> bool {
+    code.match_indices("open(").filter_map(|(at, found)| code.get(at + found.len()..)).any(|rest| {
+        let inside: String = rest.chars().take_while(|letter| *letter != ')' && *letter != '\n').collect();
+        let (path, rest) = inside.split_once(',').unwrap_or((inside.as_str(), ""));
+        let is_scratch = files::is_scratch(path.trim().trim_matches(['"', '\'']));
+        let is_mode = |part: &str| {
+            let mode = part.trim().trim_start_matches("mode=").trim();
+            let mode = mode.strip_prefix(['"', '\'']).and_then(|mode| mode.strip_suffix(['"', '\'']));
+            mode.is_some_and(|mode| {
+                let is_short = mode.len() <= 4 && mode.chars().all(|letter| "rwabtx+U".contains(letter));
+                is_short && mode.contains(['w', 'a', 'x', '+']) || mode.starts_with('>')
+            })
+        };
+        !is_scratch && rest.split(',').any(is_mode)
+    })
 }
 
 fn coverage(arguments: &[&str]) -> Deed {
@@ -354,7 +428,12 @@ fn of_script_file(file: &str, arguments: &[&str]) -> Deed {
 }
 
 fn managed(arguments: &[&str]) -> Deed {
-    if arguments.first() == Some(&"test") { Deed::Tests } else { Deed::Other }
+    match arguments.first() {
+        Some(&"test") => Deed::Tests,
+        Some(&("makemigrations" | "startapp")) => Deed::Format,
+        Some(&"flush") => Deed::Destroy,
+        _ => Deed::Other,
+    }
 }
 
 /// A script whose whole name says that it tests, lints or deploys.
@@ -390,6 +469,8 @@ fn cargo(command: &str, second: &str, arguments: &[&str]) -> Deed {
         "build" | "b" | "doc" | "rustc" => Deed::Build,
         "publish" => Deed::Release,
         "release" if has(&["--execute", "-x"]) => Deed::Release,
+        // Without a dry run it commits, tags and pushes.
+        "workspaces" if second == "version" => Deed::Commit,
         "yank" => Deed::Destroy,
         // `cargo hack test`, `cargo +nightly miri test` and others run another command of cargo.
         "hack" | "miri" | "xtask" | "make" | "all-features" | "zigbuild" => by_task(second),
@@ -406,6 +487,7 @@ fn go(command: &str, arguments: &[&str]) -> Deed {
         "fmt" => Deed::Format,
         "get" | "install" => Deed::Install,
         "mod" => Deed::Install,
+        "generate" | "fix" => Deed::Format,
         "build" => Deed::Build,
         _ => Deed::Other,
     }
@@ -443,6 +525,14 @@ fn node_packages(name: &str, operands: &[&str], arguments: &[&str]) -> Deed {
         ] => Deed::Install,
         ["publish", ..] | ["npm", "publish", ..] => Deed::Release,
         ["unpublish" | "deprecate", ..] => Deed::Destroy,
+        // It commits and tags, unless it only shows or is told not to.
+        ["version", _, ..]
+            if !arguments
+                .iter()
+                .any(|text| matches!(*text, "--no-git-tag-version" | "--git-tag-version=false")) =>
+        {
+            Deed::Commit
+        }
         [
             "audit" | "outdated" | "ls" | "list" | "view" | "info" | "why" | "config" | "version" | "init"
             | "create" | "login" | "whoami",

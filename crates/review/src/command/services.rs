@@ -3,6 +3,13 @@
 use super::Deed;
 use super::program::{by_script_name, tests};
 
+/// Programs that run the statements they are given on a database.
+#[rustfmt::skip]
+pub(super) const DATABASES: &[&str] = &[
+    "psql", "mysql", "mariadb", "sqlite3", "mongo", "mongosh", "redis-cli", "pgcli", "mycli", "usql", "sqlcmd", "cqlsh",
+    "clickhouse-client", "clickhouse", "duckdb", "snowsql", "bq", "cockroach", "sqlplus", "valkey-cli",
+];
+
 /// Package managers, releases, deployments and services.
 pub(super) fn packages_and_services(name: &str, operands: &[&str], arguments: &[&str]) -> Deed {
     let command = operands.first().copied().unwrap_or("");
@@ -117,9 +124,32 @@ pub(super) fn packages_and_services(name: &str, operands: &[&str], arguments: &[
             "test" | "test:unit",
         ) => tests(arguments),
         ("dropdb", _) | ("mkfs", _) => Deed::Destroy,
-        ("psql" | "mysql" | "sqlite3" | "mongo" | "mongosh" | "redis-cli", _) if drops(arguments) => {
+        (name, _) if (name == "sql" || DATABASES.contains(&name)) && drops(arguments) => Deed::Destroy,
+        ("mysqladmin" | "dropuser", _) if name == "dropuser" || operands.contains(&"drop") => Deed::Destroy,
+        ("wipefs" | "sgdisk" | "blkdiscard" | "mkswap", _) => Deed::Destroy,
+        (name, _) if name.starts_with("mkfs.") => Deed::Destroy,
+        ("gsutil", _) if operands.contains(&"rm") || operands.contains(&"rb") => Deed::Destroy,
+        ("rclone", "purge" | "delete" | "deletefile" | "rmdirs")
+        | ("s3cmd" | "mc" | "s5cmd", "rm" | "del" | "rb") => Deed::Destroy,
+        ("heroku", command) if command.ends_with(":destroy") || command.ends_with(":reset") => Deed::Destroy,
+        ("fly" | "flyctl", "apps" | "app" | "volumes" | "machine" | "machines") if second == "destroy" => {
             Deed::Destroy
         }
+        ("sls" | "serverless" | "copilot" | "sam" | "eb", "remove" | "delete" | "terminate") => Deed::Destroy,
+        ("helmfile", "destroy" | "delete") | ("flux", "delete" | "uninstall") => Deed::Destroy,
+        ("helmfile", "apply" | "sync")
+        | ("flux", "reconcile" | "bootstrap")
+        | ("argocd" | "werf", "converge") => Deed::Deploy,
+        ("az", "webapp" | "functionapp" | "containerapp" | "aks")
+            if matches!(second, "up" | "deploy" | "deployment") =>
+        {
+            Deed::Deploy
+        }
+        ("nuget", "push") | ("dotnet-nuget", "push") => Deed::Release,
+        ("cz" | "git-cz", "commit" | "c" | "") | ("cz", "bump") | ("p4", "submit") => Deed::Commit,
+        ("bump2version" | "bumpversion" | "bump-my-version", _) if !has(&["--no-commit"]) => Deed::Commit,
+        ("jscodeshift" | "codemod" | "ts-migrate", _) => Deed::Format,
+        ("protoc", _) | ("alembic", "revision") | ("prisma", "generate" | "format") => Deed::Format,
         (name, _) => by_script_name(name),
     }
 }
@@ -157,15 +187,26 @@ fn aws(service: &str, command: &str) -> Deed {
 }
 
 /// Returns whether a statement given to a database removes tables or rows of all kinds.
-fn drops(arguments: &[&str]) -> bool {
+pub(super) fn drops(arguments: &[&str]) -> bool {
     arguments.iter().any(|argument| {
         let text = argument.to_lowercase();
         [
             "drop table",
             "drop database",
             "drop schema",
-            "truncate table",
+            "drop view",
+            "drop materialized",
+            "drop index",
+            "drop user",
+            "drop role",
+            "drop column",
+            "drop keyspace",
+            "drop collection",
+            "truncate ",
             "flushall",
+            "flushdb",
+            ".drop(",
+            "deletemany(",
             "dropdatabase",
             "delete from",
         ]

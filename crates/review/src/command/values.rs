@@ -107,6 +107,20 @@ impl Variables {
                 arguments.iter().for_each(|word| self.assign_word(word, certainty));
             }
             "unset" => arguments.iter().for_each(|word| drop(self.known.remove(&word.text))),
+            // `set -- -f` sets the arguments.
+            "set" if arguments.first().is_some_and(|word| word.text == "--") => {
+                let given = self.choices(arguments.get(1..).unwrap_or(&[])).into_iter().next();
+                self.set_arguments(&given.map(|choice| choice.words).unwrap_or_default());
+            }
+            // `printf -v X %s push`
+            "printf" if arguments.first().is_some_and(|word| word.text == "-v") => {
+                let given = self.choices(arguments.get(2..).unwrap_or(&[])).into_iter().next();
+                let given = given.map(|choice| choice.words).unwrap_or_default();
+                let texts: Vec<&str> = given.iter().map(|word| word.text.as_str()).collect();
+                if let (Some(name), Some(value)) = (arguments.get(1), formatted(&texts)) {
+                    self.set(&name.text, value, certainty);
+                }
+            }
             // `read X <<< push`
             "read" => {
                 let given = command.redirects.iter().find_map(|redirect| redirect.body.clone());
@@ -330,7 +344,9 @@ impl Text {
             fields.push(field);
         }
         // `"$@"` is one word for each argument.
-        let is_arguments = matches!(word.text.as_str(), "$@" | "${@}") && word.quoted;
+        let is_list =
+            word.text.starts_with("${") && word.text.ends_with("[@]}") && word.expansions.len() == 1;
+        let is_arguments = (matches!(word.text.as_str(), "$@" | "${@}") || is_list) && word.quoted;
         if is_arguments {
             fields = self.text.split_whitespace().map(str::to_owned).collect();
         }

@@ -35,7 +35,7 @@ const PASSING_ON: &[&str] = &["cat", "col", "less", "more", "nl", "tail", "tee",
 const RESULT_WORDS: &[&str] = &["pass", "ok", "succe", "complet", "fail", "error", "panick"];
 
 /// Words by which a search asks also for failures.
-const FAILURE_WORDS: &[&str] = &["fail", "error", "not ok", "✗", "✘"];
+const FAILURE_WORDS: &[&str] = &["fail", "error", "not ok", "✗", "✘", "test result", "tests:", "tests run"];
 
 /// Options with which a search does not print whole lines that match.
 const PARTIAL: &[&str] =
@@ -79,7 +79,10 @@ fn shows_failures(arguments: &[&str]) -> bool {
     });
     let asked = arguments.iter().find(|argument| !argument.starts_with('-')).copied().unwrap_or_default();
     let asked = asked.to_lowercase();
-    !is_partial && FAILURE_WORDS.iter().any(|word| asked.contains(word))
+    // `test result: ok` asks for one of both endings only.
+    let is_one_sided =
+        ["result: ok", "result: pass", "result:.*ok"].iter().any(|words| asked.contains(words));
+    !is_partial && !is_one_sided && FAILURE_WORDS.iter().any(|word| asked.contains(word))
 }
 
 /// Returns whether a command sends its output to a file: then what a line prints is not its output.
@@ -164,6 +167,7 @@ mod tests {
             "source venv/bin/activate; pytest | grep -E 'passed|failed'",
             "pytest a; pytest b",
             "set -e; pytest",
+            "cargo test | grep 'test result'",
         ] {
             assert_eq!(owns_output(line), Some(true), "{line}");
         }
@@ -179,6 +183,7 @@ mod tests {
             "pytest | grep passed",
             "pytest | grep -o '[0-9]* passed'",
             "pytest | head -3",
+            "cargo test | grep 'test result: ok'",
             "pytest | awk '{print $1}'",
             "pytest; python -c \"print('5 passed')\"",
             "pytest; node -e 'console.log(5)'",

@@ -7,6 +7,7 @@ use crate::shell::{Command, Guard, Item, Join, Redirect, RedirectKind, Script, S
 
 use super::files::{FolderPath, written};
 use super::names::ShellNames;
+use super::patched::patched;
 use super::piped::{
     Input, all_but_unwritten, here_document, is_bare_shell, is_condition, piped_script, printed,
     with_operands,
@@ -14,7 +15,9 @@ use super::piped::{
 use super::values::Certainty;
 use super::voice::{Reads, Voice, defined_names, voice, writes_output_to_file};
 use super::wrapper::{Unwrapped, unwrap};
-use super::{Class, Deed, Ended, LineEnd, NamedFile, Part, Ran, Signs, formatters, program};
+use super::{
+    Class, Deed, Ended, LineEnd, NamedFile, Part, Ran, Signs, formatters, partial, program, services,
+};
 
 /// The scripts inside of scripts that are read.
 const DEPTH_MAX: usize = 8;
@@ -203,8 +206,12 @@ impl Walk {
                 failed = failed.or(Some(place));
             }
         }
-        if let Some(place) = only(Deed::Push).filter(|_| self.signs.push_failed) {
-            failed = failed.or(Some(place));
+        if let Some(place) = only(Deed::Push) {
+            if self.signs.push_failed {
+                failed = failed.or(Some(place));
+            } else if self.signs.pushed && place + 1 < deeds.len() {
+                done = done.max(place + 1);
+            }
         }
         let last = deeds.len().saturating_sub(1);
         // When all but the last are known to have succeeded, the last failed.
@@ -367,6 +374,9 @@ impl Walk {
                 return self.script(&Script::read(&body), &body, LineEnd::Hidden, ran);
             }
         }
+        if self.patch(command, words, input, ran, ended) {
+            return;
+        }
         let words = if more { with_operands(words, input) } else { words.to_vec() };
         self.hidden(command, &words, input, ran);
         let mut class = program::classify(&self.names.with_settings(&words, command), &self.folder);
@@ -384,7 +394,12 @@ impl Walk {
         if reads_pipe && !more && matches!(class.deed, Deed::Read | Deed::Search | Deed::List) {
             class = Deed::Neutral.into();
         }
-        if class.deed == Deed::Format && self.signs.nothing_rewritten {
+        if let Some(found) = given_code(&words, command, input)
+            && class.deed == Deed::Other
+        {
+            class = found;
+        }
+        if class.deed == Deed::Format && self.signs.nothing_rewritten && !class.is_destructive {
             class = Deed::Other.into();
         }
         // A check that also fixes what it finds rewrites files.
@@ -393,6 +408,34 @@ impl Walk {
         }
         let shown: &[Word] = if more { all_but_unwritten(&words) } else { &words };
         self.push(class, shown, None, ran, ended, &command.source);
+    }
+
+    /// Adds the files that a patch of `apply_patch` changes; returns whether the command is that.
+    fn patch(&mut self, command: &Command, words: &[Word], input: &Input, ran: Ran, ended: Ended) -> bool {
+        let is_patch = words.first().is_some_and(|program| {
+            matches!(program::name_of(&program.text).as_str(), "apply_patch" | "applypatch")
+        });
+        if !is_patch {
+            return false;
+        }
+        let given = words.get(1).map(|word| word.text.as_str());
+        let text = here_document(&command.redirects).or(given).or(input.text()).unwrap_or("").to_owned();
+        let files = patched(&text);
+        if files.is_empty() {
+            self.push(Deed::Format.into(), words.get(..1).unwrap_or(&[]), None, ran, ended, "apply_patch");
+        }
+        for found in files {
+            let place = |path: &str| self.folder.join(path).unwrap_or_else(|| path.to_owned());
+            let file = NamedFile {
+                path: place(&found.file.path),
+                renamed_to: found.file.renamed_to.as_deref().map(place),
+            };
+            let source = format!("apply_patch {}", file.path);
+            let class = Class::with_files(found.deed, vec![file]);
+            let content = (!found.added.is_empty()).then_some(found.added);
+            self.push(class, words.get(..1).unwrap_or(&[]), content, ran, ended, &source);
+        }
+        true
     }
 
     /// Adds the deeds that a command hides in a script or in code. What else it does there is left to its name.
@@ -449,6 +492,7 @@ impl Walk {
                     FolderPath::Unknown => None,
                 };
             }
+            ["set", "--", ..] => {}
             ["set", options @ ..] => {
                 let short = |flag: char| {
                     options.iter().any(|option| {
@@ -517,7 +561,13 @@ impl Walk {
             Deed::Commit if matches!(ended, Ended::Unknown | Ended::Well) && self.signs.commit_failed => {
                 Ended::Badly
             }
+            Deed::Push if self.signs.pushed && self.signs.push_failed => Ended::Unknown,
             Deed::Push if ended == Ended::Unknown && self.signs.push_failed => Ended::Badly,
+            Deed::Tests | Deed::Lint | Deed::Types if ended == Ended::Well && ignores_failures(words) => {
+                Ended::Unknown
+            }
+            // A deed that failed may be done in part.
+            _ if ended == Ended::Badly && partial::may_be(deed, &files, words) => Ended::Unknown,
             _ => ended,
         };
         let ran =
@@ -545,6 +595,36 @@ fn line_end(ended: Ended) -> LineEnd {
         Ended::Badly => LineEnd::Badly,
         Ended::Unknown | Ended::NotDone => LineEnd::Hidden,
     }
+}
+
+/// Classifies a program by the code or the statements that it is given as its input.
+fn given_code(words: &[Word], command: &Command, input: &Input) -> Option<Class> {
+    let (program, arguments) = words.split_first()?;
+    let text = here_document(&command.redirects).or(input.text())?;
+    let name = program::name_of(&program.text);
+    let reads_code = || arguments.iter().all(|word| word.text.starts_with('-'));
+    match name.as_str() {
+        name if services::DATABASES.contains(&name) => services::drops(&[text]).then(|| Deed::Destroy.into()),
+        "python" | "pypy" | "pypy3" | "node" | "ruby" | "perl" | "php" | "bun" | "deno" if reads_code() => {
+            Some(program::of_code(text).into())
+        }
+        _ => None,
+    }
+}
+
+/// Returns whether an option makes a command end well whatever fails: `make -i`, `--exit-zero`.
+fn ignores_failures(words: &[Word]) -> bool {
+    let Some((program, arguments)) = words.split_first() else { return false };
+    let is_make = matches!(program::name_of(&program.text).as_str(), "make" | "gmake");
+    let short = |text: &str| text.starts_with('-') && !text.starts_with("--") && text.contains('i');
+    arguments.iter().map(|word| word.text.as_str()).any(|text| {
+        is_make && (text == "--ignore-errors" || short(text))
+            || matches!(
+                text,
+                "--exit-zero" | "--no-fail" | "--ignore-failures" | "--ignore-errors" | "--soft-fail"
+            )
+            || text == "--continue-on-error"
+    })
 }
 
 /// Splits pipelines where neither `&&` nor `||` joins them.

@@ -55,6 +55,11 @@ pub(super) fn unwrap(mut words: &[Word]) -> Unwrapped<'_> {
                 Some(words) => return Unwrapped::Script(joined(words)),
                 None => None,
             },
+            // They run the words, or type them, in a terminal of their own.
+            "tmux" => match typed(rest) {
+                Some(script) => return Unwrapped::Script(script),
+                None => None,
+            },
             "flock" => {
                 let rest = operands(rest, &["-w", "-E", "--timeout", "--wait"]).get(1..).unwrap_or(&[]);
                 match script_option(rest) {
@@ -101,6 +106,15 @@ fn plain_wrapper<'a>(name: &str, rest: &'a [Word]) -> Option<&'a [Word]> {
             let place = rest.iter().position(|word| matches!(word.text.as_str(), "-c" | "--command"))?;
             rest.get(place + 1..)?
         }
+        "screen"
+            if rest
+                .iter()
+                .any(|word| matches!(word.text.as_str(), "-dm" | "-Dm" | "-dmS" | "-d" | "-D" | "-m")) =>
+        {
+            let rest = operands(rest, &["-S", "-dmS", "-c", "-s", "-T", "-t", "-p", "-h"]);
+            if rest.first().is_some_and(|word| word.text == "-X") { return None } else { rest }
+        }
+        "dtach" | "abduco" => operands(rest, &["-n", "-A", "-c", "-N", "-e"]),
         "nice" | "ionice" => operands(rest, &["-n", "-c", "-p"]),
         "stdbuf" => operands(rest, &["-i", "-o", "-e"]),
         "timeout" | "gtimeout" => operands(rest, &["-k", "-s", "--kill-after", "--signal"]).get(1..)?,
@@ -266,6 +280,24 @@ fn shell_words<'a>(name: &str, rest: &'a [Word]) -> Option<&'a [Word]> {
         _ => operands(rest, &["-w", "--warmup", "-r", "--runs", "-m", "-M", "-p", "--prepare", "-n"]),
     };
     Some(words).filter(|words| !words.is_empty())
+}
+
+/// Returns the script that tmux types into a terminal or runs in a new one.
+fn typed(rest: &[Word]) -> Option<String> {
+    let rest = operands(rest, &["-L", "-S", "-f"]);
+    let (command, rest) = rest.split_first()?;
+    let words = match command.text.as_str() {
+        "send-keys" | "send" => operands(rest, &["-t", "-N"]),
+        "new-session" | "new" | "new-window" | "neww" | "split-window" | "splitw" | "respawn-pane"
+        | "respawnp" | "run-shell" | "run" | "popup" | "display-popup" => {
+            operands(rest, &["-t", "-s", "-n", "-c", "-e", "-x", "-y", "-F", "-l", "-p", "-w", "-h"])
+        }
+        _ => return None,
+    };
+    let is_key = |text: &str| matches!(text, "Enter" | "C-m" | "KPEnter" | "C-c" | "C-l" | "Escape" | "q");
+    let texts = words.iter().map(|word| if is_key(&word.text) { "\n" } else { word.text.as_str() });
+    let script = texts.collect::<Vec<_>>().join(" ");
+    (!script.trim().is_empty()).then_some(script)
 }
 
 fn joined(words: &[Word]) -> String {

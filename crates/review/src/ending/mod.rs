@@ -8,7 +8,10 @@ use crate::vocabulary::{
 use crate::wire::{Action, ReasoningSlot, Trace};
 use hence_canon::{Object, Value};
 
+mod counts;
 mod words;
+
+pub(crate) use words::{Words, ending as reading};
 
 /// The ending of an action, and what says so.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,68 +31,56 @@ pub enum Basis {
     Words,
 }
 
-/// Members that hold a status word.
-const STATUSES: &[&str] = &["status", "outcome", "conclusion", "state"];
-/// Members that are true when all is well.
-const WELL: &[&str] = &["passed", "ok", "success", "succeeded", "holds", "valid"];
-/// Members that are true, or count something, when all is not well.
-const BADLY: &[&str] = &[
-    "failed",
-    "failures",
-    "failing",
-    "failed_count",
-    "errors",
-    "error_count",
-    "errored",
-    "is_error",
-    "isError",
-    "timed_out",
-    "timedOut",
-    "killed",
-    "interrupted",
-    "aborted",
-    "cancelled",
-    "canceled",
-];
-/// Members that describe an error.
-const ERRORS: &[&str] = &["error", "error_message", "exception"];
-/// Members that hold the counts of a test run as an object of their own.
-const TOTALS: &[&str] = &["summary", "stats", "totals", "counts", "results"];
-/// Members that count what was run.
-const RUN_COUNTS: &[&str] = &["tests", "total", "test_count", "tests_run", "numTotalTests"];
-
 /// Returns how an action ended, if its members or its summary say it.
 ///
 /// A stated failure overrules everything. An exit code of zero only says that the command ended: a summary that counts
 /// failures, as after `pytest || true`, overrules it.
 pub fn of(action: &Action) -> Option<Ending> {
     // What else a line printed says nothing about a deed of which nobody knows how it ended.
-    let is_open = !is_check(action) && action.object("result").is_some_and(is_unknown);
+    let checks = is_check(action);
+    let is_open = !checks && action.object("result").is_some_and(is_unknown);
     let words = match is_open {
-        true => words::Words::Silent,
-        false => words::ending(action.result_summary().unwrap_or("")),
+        true => Words::Silent,
+        false => said(action.result_summary().unwrap_or("")),
     };
-    ended(code(action), result(action), words)
+    ended(code(action), result(action), words, checks)
 }
 
 /// Returns how a check ended that gave this output, whose summary is this.
 pub fn of_output(output: &Object, summary: &str) -> Option<Ending> {
-    ended(all_zero([output]), stated_by(output, None), words::ending(summary))
+    ended(all_zero([output]), counts::stated_by(output, None), said(summary), true)
 }
 
-fn ended(code: Option<bool>, result: Stated, words: words::Words) -> Option<Ending> {
+/// Reads a summary, which may be a document.
+fn said(summary: &str) -> Words {
+    let document = summary.trim_start().starts_with('{').then(|| hence_canon::parse(summary.as_bytes()).ok());
+    let document = document.flatten();
+    match document
+        .as_ref()
+        .and_then(Value::as_object)
+        .map(|object| (all_zero([object]), counts::stated_by(object, None)))
+    {
+        Some((Some(false), _) | (_, Stated::Badly)) => Words::Badly,
+        Some((_, Stated::Nothing)) => Words::NothingRan,
+        _ => reading(summary),
+    }
+}
+
+fn ended(code: Option<bool>, result: Stated, words: Words, checks: bool) -> Option<Ending> {
     let stated = |well| Some(Ending { well, basis: Basis::Stated });
     if code == Some(false) || result == Stated::Badly {
         return stated(false);
     }
     match (result, code, words) {
+        // That a run of tests ended does not say that there were any.
+        (_, _, Words::NothingRan) if checks => None,
         (Stated::Well, ..) => stated(true),
         (Stated::Nothing, ..) => None,
-        (_, Some(true), words::Words::Badly) => Some(Ending { well: false, basis: Basis::Words }),
-        (_, Some(true), words::Words::NothingRan) => None,
+        (_, Some(true), Words::Badly) => Some(Ending { well: false, basis: Basis::Words }),
+        (_, Some(true), Words::NothingRan) => None,
         (_, Some(true), _) => stated(true),
-        (_, _, words::Words::Well) => Some(Ending { well: true, basis: Basis::Words }),
-        (_, _, words::Words::Badly) => Some(Ending { well: false, basis: Basis::Words }),
+        (_, _, Words::Well) => Some(Ending { well: true, basis: Basis::Words }),
+        (_, _, Words::Badly) => Some(Ending { well: false, basis: Basis::Words }),
         _ => None,
     }
 }
@@ -189,76 +180,19 @@ fn code(action: &Action) -> Option<bool> {
 }
 
 fn all_zero<'a>(objects: impl IntoIterator<Item = &'a Object>) -> Option<bool> {
-    let codes =
-        objects.into_iter().flat_map(|object| EXIT_CODES.iter().filter_map(|key| integer(object.get(key)?)));
+    let codes = objects.into_iter().flat_map(|object| {
+        EXIT_CODES.iter().filter_map(|key| integer(object.get(key)?)).chain(counts::process_code(object))
+    });
     codes.fold(None, |well: Option<bool>, code| Some(well.unwrap_or(true) && code == 0))
 }
 
 fn result(action: &Action) -> Stated {
     // A call that was carried out says nothing about what it found; one that was not says enough.
-    let execution = action.object("execution").and_then(status).filter(|stated| *stated == Stated::Badly);
+    let execution =
+        action.object("execution").and_then(counts::status).filter(|stated| *stated == Stated::Badly);
     match action.object("result") {
-        Some(result) => stated_by(result, execution),
+        Some(result) => counts::stated_by(result, execution),
         None => execution.unwrap_or(Stated::Silent),
-    }
-}
-
-fn stated_by(result: &Object, execution: Option<Stated>) -> Stated {
-    let totals = TOTALS.iter().filter_map(|key| result.get(key).and_then(Value::as_object)).map(counts);
-    let said: Vec<Stated> =
-        [status(result), Some(counts(result)), execution].into_iter().flatten().chain(totals).collect();
-    [Stated::Badly, Stated::Nothing, Stated::Well]
-        .into_iter()
-        .find(|stated| said.contains(stated))
-        .unwrap_or(Stated::Silent)
-}
-
-fn status(object: &Object) -> Option<Stated> {
-    let words = STATUSES.iter().filter_map(|key| object.get(key)?.as_str());
-    let stated = words.filter_map(|word| match word.to_lowercase().as_str() {
-        "completed" | "complete" | "passed" | "pass" | "success" | "succeeded" | "successful" | "ok"
-        | "done" => Some(Stated::Well),
-        "failed" | "fail" | "failure" | "error" | "errored" | "timeout" | "timed_out" | "cancelled"
-        | "canceled" | "aborted" | "refused" | "rejected" | "denied" | "killed" => Some(Stated::Badly),
-        "skipped" | "not_run" | "unjudged" => Some(Stated::Nothing),
-        _ => None,
-    });
-    let stated: Vec<Stated> = stated.collect();
-    [Stated::Badly, Stated::Nothing, Stated::Well].into_iter().find(|found| stated.contains(found))
-}
-
-/// Reads flags, counts and errors.
-fn counts(object: &Object) -> Stated {
-    let flag = |key: &&str| object.get(key).and_then(truth);
-    let is_filled = |key: &&str| match object.get(key) {
-        Some(Value::String(text)) => !text.trim().is_empty(),
-        Some(Value::Object(members)) => !members.is_empty(),
-        _ => false,
-    };
-    let badly = BADLY.iter().filter_map(flag).any(|found| found)
-        || WELL.iter().filter(|key| object.get(key).and_then(Value::as_bool) == Some(false)).count() > 0
-        || ERRORS.iter().any(is_filled);
-    if badly {
-        return Stated::Badly;
-    }
-    let ran = RUN_COUNTS.iter().filter_map(|key| object.get(key).and_then(Value::as_u64)).max();
-    let passed = WELL.iter().filter_map(flag).any(|found| found);
-    // A list or a count of nothing that failed says that all went well only if something was looked at.
-    let none_failed = BADLY.iter().filter_map(flag).count() > 0;
-    match (ran, passed, none_failed) {
-        (Some(0), ..) => Stated::Nothing,
-        (_, true, _) | (Some(_), _, true) => Stated::Well,
-        _ => Stated::Silent,
-    }
-}
-
-/// Reads a flag, or whether a count or a list is more than nothing.
-fn truth(value: &Value) -> Option<bool> {
-    match value {
-        Value::Bool(found) => Some(*found),
-        Value::Int(_) => Some(value.as_i64() != Some(0)),
-        Value::Array(items) => Some(!items.is_empty()),
-        _ => None,
     }
 }
 
@@ -305,6 +239,28 @@ mod tests {
             (r#"{"result": {"is_error": true}, "result_summary": "passed"}"#, false),
             (r#"{"execution": {"status": "error"}}"#, false),
             (r#"{"execution": {"exit_code": 0}}"#, true),
+            (r#"{"result": {"total": 5, "passed": 4}}"#, false),
+            (r#"{"result": {"total": 5, "passed": 4, "skipped": 1}}"#, true),
+            (r#"{"result": {"passed": 5, "failed": "1"}}"#, false),
+            (r#"{"result": {"passed": 5, "failed": "0"}}"#, true),
+            (r#"{"result": {"results": [{"passed": true}, {"passed": false}]}}"#, false),
+            (r#"{"result": {"results": [{"passed": true}, {"status": "skipped"}]}}"#, true),
+            (
+                r#"{"result": {"tests": [{"name": "a", "outcome": "passed"}, {"name": "b", "outcome": "failed"}]}}"#,
+                false,
+            ),
+            (r#"{"result": {"failure_count": 1, "exit_code": 0}}"#, false),
+            (r#"{"result": {"numFailedTests": 2, "numPassedTests": 3, "success": true}}"#, false),
+            (r#"{"result": {"failed_tests": ["a"], "passed": 3}}"#, false),
+            (r#"{"result": {"failed_tests": [], "passed": 3}}"#, true),
+            (r#"{"result": {"signal": "SIGKILL", "passed": 3}}"#, false),
+            (r#"{"result": {"signal": null, "passed": 3}}"#, true),
+            (r#"{"result": {"broken": 1, "passed": 3}}"#, false),
+            (r#"{"result": {"stdout": "5 passed", "code": 1}}"#, false),
+            (r#"{"result": {"stdout": "5 passed", "status": 1}}"#, false),
+            (r#"{"result": {"code": 200, "ok": true}}"#, true),
+            (r#"{"result": {"stats": {"tests": 5, "passes": 5, "failures": 0}}}"#, true),
+            (r#"{"result": {"fail_fast": true, "passed": 3}}"#, true),
         ] {
             assert_eq!(stated(action), Some(well), "{action}");
         }
@@ -353,6 +309,22 @@ mod tests {
         assert_eq!(ending(r#"{"evidence": [{"exit_code": 0}], "result_summary": "no tests ran"}"#), None);
         assert_eq!(ending(r#"{"result": {"tests": 0, "failures": 0}, "result_summary": "passed"}"#), None);
         assert_eq!(ending(r#"{"result_summary": "bypassed"}"#), None);
+        for open in [
+            r#"{"result": {"tests_run": 0, "passed": true}}"#,
+            r#"{"result": {"tests_run": 0, "exit_code": 0}}"#,
+            r#"{"result": {"skipped": true, "passed": true}}"#,
+            r#"{"result": {"status": "queued", "passed": 3}}"#,
+            r#"{"result": {"status": "in_progress", "exit_code": 0}}"#,
+            r#"{"result": {"total": 5, "skipped": 5, "failed": 0}}"#,
+            r#"{"type": "RunTests", "result": {"status": "completed", "exit_code": 0}, "result_summary": "No tests found, exiting with code 0"}"#,
+            r#"{"type": "RunTests", "result": {"status": "completed"}, "result_summary": "0 passing (1ms)"}"#,
+        ] {
+            assert_eq!(ending(open), None, "{open}");
+        }
+        assert_eq!(ending(r#"{"result_summary": "{\"total\":5,\"passed\":4}"}"#), guess(false));
+        let pushed =
+            r#"{"type": "GitPush", "result": {"status": "completed"}, "result_summary": "no tests"}"#;
+        assert_eq!(stated(pushed), Some(true), "what it says about tests is not how a push ended");
         let after = r#""result": {"status": "unknown"}, "result_summary": "3 failed""#;
         assert_eq!(ending(&format!(r#"{{"type": "RunTests", {after}}}"#)), guess(false));
         assert_eq!(ending(&format!(r#"{{"type": "GitPush", {after}}}"#)), None);

@@ -2,7 +2,7 @@
 
 /// The reading of a summary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Words {
+pub(crate) enum Words {
     /// It says that something passed, and nothing about a failure.
     Well,
     /// It says that something failed.
@@ -17,6 +17,17 @@ pub(super) enum Words {
 const FAILURES: &[&str] = &["fail", "failed", "fails", "failing", "failure", "failures", "panicked"];
 /// Words of an error, which count with a number or before a colon.
 const ERRORS: &[&str] = &["error", "errors", "errored"];
+/// Words of what was passed over.
+const SKIPPED: &[&str] =
+    &["skipped", "skips", "pending", "excluded", "disabled", "ignored", "deselected", "omitted"];
+/// Words for what a test runner runs, and for that it ran them.
+#[rustfmt::skip]
+const RUNS: &[&str] = &[
+    "tests", "test", "items", "specs", "spec", "examples", "example", "runs", "run", "assertions", "assertion",
+    "executed", "scenarios", "scenario", "cases",
+];
+/// Words after a success that take a part of it back.
+const EXCEPT: &[&str] = &["except", "excepting", "besides", "minus", "bar", "excluding"];
 /// Words of a success.
 const SUCCESSES: &[&str] = &[
     "pass",
@@ -91,7 +102,7 @@ enum Part {
 }
 
 /// Reads a summary.
-pub(super) fn ending(summary: &str) -> Words {
+pub(crate) fn ending(summary: &str) -> Words {
     let parts = parts(summary);
     let mut found = Found { is_data: is_data(summary), ..Found::default() };
     let mut at = 0;
@@ -101,10 +112,18 @@ pub(super) fn ending(summary: &str) -> Words {
         }
         at += 1;
     }
+    let ran = found.ran.unwrap_or(0);
     match found {
         Found { failed: true, .. } => Words::Badly,
+        Found { counted_passes: true, .. } => Words::Well,
+        // `0 passed; 0 failed; 12 filtered out`, `ok pkg [no tests to run]`
         Found { nothing_ran: true, .. } => Words::NothingRan,
+        Found { none_passed: true, .. } => Words::NothingRan,
+        Found { lacks_files: true, passed: false, .. } => Words::NothingRan,
         Found { passed: true, .. } => Words::Well,
+        // `5 examples, 0 failures`
+        Found { none_failed: true, skipped, .. } if ran > skipped => Words::Well,
+        Found { none_failed: true, ran: Some(_), .. } => Words::NothingRan,
         _ => Words::Silent,
     }
 }
@@ -134,8 +153,18 @@ struct Found {
     /// Whether the summary is data: what its texts are about, as "the first failure", is no ending.
     is_data: bool,
     passed: bool,
+    /// Whether more than nothing is counted as passed, or nothing is.
+    counted_passes: bool,
+    none_passed: bool,
     failed: bool,
+    /// Whether failures are counted, and there is none.
+    none_failed: bool,
     nothing_ran: bool,
+    /// Whether a part of the project has no files with tests, which says nothing about the others.
+    lacks_files: bool,
+    /// The most tests that are said to have run, and to have been passed over.
+    ran: Option<u64>,
+    skipped: u64,
 }
 
 impl Found {
@@ -143,23 +172,93 @@ impl Found {
         let is = |list: &[&str]| list.contains(&word);
         if is(FAILURES) {
             let uncounted = !self.is_data || is_statement(parts, at);
-            self.failed |= counted(parts, at).map_or(uncounted, |count| count > 0);
+            let count = counted(parts, at);
+            self.failed |= count.map_or(uncounted, |count| count > 0);
+            self.none_failed |= count == Some(0);
         } else if is(ERRORS) {
             let named = parts.get(at + 1) == Some(&Part::Gives);
             self.failed |= counted(parts, at).map_or(named, |count| count > 0);
         } else if is(SUCCESSES) {
-            match before(parts, at) {
-                Some(earlier) if WISHES.contains(&earlier) => {}
-                Some("not" | "never" | "no") => self.failed |= word != "ok",
-                _ => self.passed |= counted(parts, at).is_none_or(|count| count > 0),
-            }
-        } else if matches!(word, "tests" | "test" | "items" | "specs") && before_count(parts, at) == Some(0) {
-            // "0 tests", "no tests ran", "collected 0 items" - but not "0 tests failed".
-            let next = parts.get(at + 1);
-            let judged = matches!(next, Some(Part::Word(next)) if FAILURES.contains(&next.as_str()) || ERRORS.contains(&next.as_str()));
-            self.nothing_ran |= !judged;
+            self.success(word, parts, at);
+        } else if is(SKIPPED) {
+            self.skipped = self.skipped.max(counted(parts, at).unwrap_or(0));
+        } else if is(RUNS) {
+            self.run(word, parts, at);
         }
     }
+
+    fn success(&mut self, word: &str, parts: &[Part], at: usize) {
+        let is_exception =
+            matches!(parts.get(at + 1), Some(Part::Word(next)) if EXCEPT.contains(&next.as_str()));
+        match before(parts, at) {
+            Some(earlier) if WISHES.contains(&earlier) => {}
+            // `not ok 2 - name` of the Test Anything Protocol, unless it was expected: `# TODO`.
+            Some("not") if word == "ok" => self.failed |= !is_expected(parts, at),
+            Some("not" | "never" | "no" | "nothing" | "none" | "neither" | "nobody") => self.failed = true,
+            _ if is_exception => self.failed = true,
+            _ => match portion(parts, at) {
+                Some((some, all)) if some < all => self.failed = true,
+                _ => {
+                    let count = counted(parts, at);
+                    self.passed |= count.is_none_or(|count| count > 0);
+                    self.counted_passes |= count.is_some_and(|count| count > 0) && word != "ok";
+                    self.none_passed |= count == Some(0);
+                }
+            },
+        }
+    }
+
+    /// Reads how many tests there were: `0 tests`, `no tests ran`, `collected 0 items`, `Tests run: 5` - but not
+    /// `0 tests failed`.
+    fn run(&mut self, word: &str, parts: &[Part], at: usize) {
+        let next = match parts.get(at + 1) {
+            Some(Part::Word(next)) => next.as_str(),
+            _ => "",
+        };
+        let count = match word {
+            "run" | "executed" => {
+                given(parts, at).filter(|_| matches!(before(parts, at), Some("tests" | "test")))
+            }
+            _ => before_count(parts, at),
+        };
+        let is_judged = FAILURES.contains(&next) || ERRORS.contains(&next) || SKIPPED.contains(&next);
+        match count {
+            _ if is_judged => {}
+            Some(0) if word == "test" && matches!(next, "files" | "file") => self.lacks_files = true,
+            Some(0) if matches!(word, "assertions" | "assertion" | "run" | "runs" | "cases") => {
+                self.none_passed = true;
+                self.ran = self.ran.or(Some(0));
+            }
+            Some(0) => self.nothing_ran = true,
+            Some(count) => self.ran = Some(self.ran.unwrap_or(0).max(count)),
+            None => {}
+        }
+    }
+}
+
+/// Returns whether a point of the Test Anything Protocol that failed was expected to.
+fn is_expected(parts: &[Part], at: usize) -> bool {
+    let rest = parts.get(at + 1..).unwrap_or(&[]).iter();
+    let mut words = rest.filter_map(|part| match part {
+        Part::Word(word) => Some(word.as_str()),
+        _ => None,
+    });
+    words
+        .find(|word| matches!(*word, "ok" | "not" | "todo" | "skip"))
+        .is_some_and(|word| matches!(word, "todo" | "skip"))
+}
+
+/// Returns the two numbers before a success: 5 and 6 of `5 of 6 tests passed`, `5/6 passed` and `(5 out of 6) passed`.
+fn portion(parts: &[Part], at: usize) -> Option<(u64, u64)> {
+    let mut earlier = parts.get(..at)?.iter().rev().skip_while(|part| {
+        matches!(part, Part::Mark) || matches!(part, Part::Word(word) if THINGS.contains(&word.as_str()))
+    });
+    let Some(Part::Number(all)) = earlier.next() else { return None };
+    let Some(Part::Of) = earlier.next() else { return None };
+    let mut rest = earlier.skip_while(|part| matches!(part, Part::Word(word) if word == "out"));
+    let Some(Part::Number(some)) = rest.next() else { return None };
+    // A third number makes a date.
+    (rest.next() != Some(&Part::Of)).then_some((*some, *all))
 }
 
 /// Returns the word before a part, over `be` and `have`.
@@ -167,9 +266,21 @@ fn before(parts: &[Part], at: usize) -> Option<&str> {
     let earlier = parts.get(..at)?.iter().rev();
     let mut words = earlier.map_while(|part| match part {
         Part::Word(word) => Some(word.as_str()),
+        // `not all 5 tests passed`, `none of the tests passed`
+        Part::Number(_) => Some("all"),
+        Part::Of => Some("the"),
         _ => None,
     });
-    words.find(|word| !matches!(*word, "be" | "have" | "been" | "yet" | "all"))
+    words.find(|word| {
+        let is_between =
+            matches!(*word, "be" | "have" | "been" | "yet" | "all" | "the" | "of" | "these" | "your");
+        !is_between && (!THINGS.contains(word) || parts_name_them(parts, at))
+    })
+}
+
+/// Returns whether the word before a part names what ran, so that it is not passed over: `Tests run`.
+fn parts_name_them(parts: &[Part], at: usize) -> bool {
+    matches!(parts.get(at), Some(Part::Word(word)) if matches!(word.as_str(), "run" | "executed"))
 }
 
 /// Returns the count of a word: the number before it, or the one it is given.
@@ -299,7 +410,7 @@ mod tests {
             ("no tests ran; bypassed", Words::NothingRan),
             ("collected 0 items", Words::NothingRan),
             ("0 tests passed", Words::NothingRan),
-            ("0 passed", Words::Silent),
+            ("0 passed", Words::NothingRan),
             ("3 tests failed", Words::Badly),
             ("0 of 3 tests failed, passed", Words::Well),
             ("1 of 3 tests failed", Words::Badly),
@@ -333,6 +444,46 @@ mod tests {
             ("1 passed in 2.52s", Words::Well),
             ("failed: boom", Words::Badly),
             ("passport control", Words::Silent),
+            ("5 of 6 passed", Words::Badly),
+            ("5/6 passed", Words::Badly),
+            ("6/6 passed", Words::Well),
+            ("5 out of 6 tests passed", Words::Badly),
+            ("1 of 1 test suites (0 of 1 test cases) passed.", Words::Badly),
+            ("not all tests passed", Words::Badly),
+            ("not all 5 tests passed", Words::Badly),
+            ("none of the tests passed", Words::Badly),
+            ("Nothing passed", Words::Badly),
+            ("All 5 tests passed except 1", Words::Badly),
+            ("All 5 tests passed", Words::Well),
+            ("1..2 ok 1 a not ok 2 b", Words::Badly),
+            ("1..2 ok 1 a ok 2 b", Words::Well),
+            ("ok 1 a not ok 2 b # TODO later ok 3 c", Words::Well),
+            ("No tests found, exiting with code 0", Words::NothingRan),
+            ("? ex.com/x [no test files]", Words::NothingRan),
+            ("ok ex.com/a 0.1s ? ex.com/x [no test files]", Words::Well),
+            ("testing: warning: no tests to run PASS ok ex.com/x 0.1s [no tests to run]", Words::NothingRan),
+            (
+                "running 0 tests test result: ok. 0 passed; 0 failed; 0 ignored; 12 filtered out",
+                Words::NothingRan,
+            ),
+            ("test result: ok. 3 passed; 0 failed test result: ok. 0 passed; 0 failed", Words::Well),
+            ("0 passing (1ms)", Words::NothingRan),
+            ("0 examples, 0 failures", Words::NothingRan),
+            ("5 examples, 0 failures", Words::Well),
+            ("10 runs, 20 assertions, 0 failures, 0 errors, 0 skips", Words::Well),
+            ("0 runs, 0 assertions, 0 failures, 0 errors, 0 skips", Words::NothingRan),
+            ("5 tests, 0 failures", Words::Well),
+            ("5 tests, 0 failures, 5 skipped", Words::NothingRan),
+            ("Executed 5 tests, with 0 failures (0 unexpected) in 0.1", Words::Well),
+            ("Ran 5 tests containing 9 assertions. 0 failures, 0 errors.", Words::Well),
+            ("Ran 0 tests in 0.000s OK", Words::NothingRan),
+            ("Tests run: 0, Failures: 0, Errors: 0, Skipped: 0 BUILD SUCCESS", Words::NothingRan),
+            ("Tests run: 5, Failures: 0, Errors: 0, Skipped: 0", Words::Well),
+            ("No tests were found!!!", Words::NothingRan),
+            ("No test is available in x.dll.", Words::NothingRan),
+            ("No tests executed!", Words::NothingRan),
+            ("No test files found, exiting with code 0", Words::NothingRan),
+            ("No tests to run. BUILD SUCCESS", Words::NothingRan),
             ("", Words::Silent),
         ] {
             assert_eq!(ending(summary), expected, "{summary:?}");

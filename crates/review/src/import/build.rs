@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 
 use hence_canon::{Digest, Object, Value};
 
+use crate::ending::{Words, reading};
 use crate::vocabulary::{
     ActionCategory, ActionType, ActivityType, EvidenceType, GatewayType, MetaStatus, ResidualKind,
     ResidualSeverity, ResidualSource, ResidualStatus,
 };
 
 use super::artifacts::{ArtifactBuilder, Touched};
+use super::outcome::ToolOutcome;
 use super::session::{
     ActionEvent, AnsweredBy, Decision, Ending, Event, Repeatable, Session, Status, WHOLE_TEXT_CHARS_MAX,
 };
@@ -167,7 +169,7 @@ fn build(
             Some(text) if event.checks() => text,
             _ => &outcome.text,
         };
-        let text = shorten(text, RESULT_CHARS_MAX);
+        let text = with_end(event, outcome, shorten(text, RESULT_CHARS_MAX));
         // A line of several commands failed as a whole; only the one that failed says so.
         let failed = outcome.failed && (event.part.is_none() || event.status == Some(Status::Failed));
         // A tool without output has no result to show, unless it failed.
@@ -240,6 +242,19 @@ fn build(
     let edited = file.into_iter().chain(renamed).filter(|_| event.edits() && event.happened()).collect();
     let is_open = event.is_unanswered() && !is_decision && event.acts();
     Built { members, label, rationale, edited, outputs: exchange.outputs, is_open }
+}
+
+/// Adds the line that says that tests failed, or that there were none, to a text that was cut before it.
+fn with_end(event: &ActionEvent, outcome: &ToolOutcome, text: String) -> String {
+    let is_tests = event.action_type == ActivityType::RunTests.into();
+    let telling = outcome.telling.as_deref().filter(|_| is_tests && !matches!(reading(&text), Words::Badly));
+    match telling {
+        Some(line) if !text.contains(line) => {
+            let room = RESULT_CHARS_MAX.saturating_sub(line.chars().count() + 3);
+            format!("{} … {line}", shorten(&text, room))
+        }
+        _ => text,
+    }
 }
 
 /// Declares that nobody knows whether an action happened, if the log has no result of it.

@@ -199,6 +199,9 @@ fn actions(name: &str, input: &Value) -> Vec<ActionEvent> {
     }
 }
 
+/// Tools that ask for the output of a command in the background.
+const POLLS: &[&str] = &["BashOutput", "TaskOutput", "AgentOutputTool"];
+
 fn tool(name: &str, input: &Value) -> ActionEvent {
     let word = |key: &str| input.text(key);
     if let ("Bash", Some(command)) = (name, word("command")) {
@@ -222,11 +225,15 @@ fn tool(name: &str, input: &Value) -> ActionEvent {
         ActivityType::ToolCall => ActionEvent::of_unknown_tool(name, input),
         activity => ActionEvent::new(activity, name),
     };
-    event.file = input.first_text(&["file_path", "notebook_path"]).map(str::to_owned);
+    event.file = input.first_text(&["file_path", "notebook_path"]).map(str::to_owned).or(event.file);
     event.description = word("description").map(str::to_owned);
     event.query = input.first_text(&["pattern", "query", "url", "path", "prompt"]).map(str::to_owned);
-    event.contains_secret = written(name, input);
-    event.written = input.text("content").filter(|_| name == "Write").map(str::to_owned);
+    event.polls = input
+        .first_text(&["bash_id", "task_id", "shell_id"])
+        .filter(|_| POLLS.contains(&name))
+        .map(str::to_owned);
+    event.contains_secret = written(name, input).or(event.contains_secret);
+    event.written = input.text("content").filter(|_| name == "Write").map(str::to_owned).or(event.written);
     event
 }
 

@@ -2,13 +2,13 @@
 
 use hence_canon::{Value, parse};
 
-use crate::command::line_of;
+use crate::command::{Deed, LineEnd, Patched, Signs, line_of, parts, patched};
 use crate::secret;
-use crate::shell::{Script, Stage};
+use crate::shell::{Guard, Script, Stage};
 use crate::vocabulary::ActivityType;
 
 use super::json::{JsonExt, block_text};
-use super::outcome::ToolOutcome;
+use super::outcome::{ToolOutcome, is_kill};
 use super::session::{ActionEvent, Ending, Session};
 use super::usage::{Usage, millis_of_seconds};
 
@@ -100,14 +100,19 @@ fn tool(name: &str, arguments: &Value) -> Vec<ActionEvent> {
     let word = |key: &str| arguments.text(key);
     let command = command_of(arguments);
     match (name, command) {
-        ("apply_patch", _) => patch(arguments.as_str().or_else(|| word("input")).unwrap_or("")),
+        ("apply_patch", _) => patch(arguments.as_str().or_else(|| word("input")).unwrap_or(""), ""),
         ("shell" | "exec_command" | "shell_command" | "local_shell" | "container.exec", Some(command)) => {
-            if let Some(text) = patch_in(&command) {
-                return patch(&text);
+            let folder = arguments.first_text(&["workdir", "working_directory", "cwd"]);
+            if let Some((entered, text)) = patch_in(&command) {
+                return patch(&text, &within(folder.unwrap_or(""), &entered));
             }
             let mut event = ActionEvent::of_command(name, &command);
-            event.folder = arguments.first_text(&["workdir", "working_directory", "cwd"]).map(str::to_owned);
+            event.folder = folder.map(str::to_owned);
             vec![event]
+        }
+        // What is typed into a program that runs may be a command for a shell.
+        ("write_stdin", _) if word("chars").is_some_and(is_command) => {
+            vec![ActionEvent::of_command(name, word("chars").unwrap_or(""))]
         }
         ("view_image" | "read" | "read_file", _) => {
             let mut event = ActionEvent::new(ActivityType::ReadFile, name);
@@ -119,8 +124,18 @@ fn tool(name: &str, arguments: &Value) -> Vec<ActionEvent> {
             event.description = word("message").or_else(|| word("prompt")).map(str::to_owned);
             vec![event]
         }
-        _ => vec![ActionEvent::of_unknown_tool(name, arguments)],
+        _ => {
+            let mut event = ActionEvent::of_unknown_tool(name, arguments);
+            let session = arguments.get("session_id").filter(|_| name == "write_stdin");
+            event.polls = session.map(|id| id.as_str().map_or_else(|| id.to_string(), str::to_owned));
+            vec![event]
+        }
     }
+}
+
+/// Returns whether a typed text is a command of a known kind.
+fn is_command(text: &str) -> bool {
+    parts(text, "", LineEnd::Hidden, Signs::default()).iter().any(|part| part.deed.is_known())
 }
 
 /// Returns the command, which is a text, or a list that may begin with a shell.
@@ -140,58 +155,66 @@ fn command_of(arguments: &Value) -> Option<String> {
     })
 }
 
-/// Returns the patch that a command line applies with Codex's own command.
-fn patch_in(line: &str) -> Option<String> {
+/// Returns the patch that a command line applies with Codex's own command, and the folder it enters before, if the line
+/// does nothing else.
+fn patch_in(line: &str) -> Option<(String, String)> {
     if !line.contains("*** Begin Patch") {
         return None;
     }
     let script = Script::read(line);
-    script.items.iter().flat_map(|item| &item.stages).find_map(|stage| match stage {
-        Stage::Command(command) => {
-            let program = command.words.first()?;
-            matches!(program.text.as_str(), "apply_patch" | "applypatch").then_some(())?;
-            let body = command.redirects.iter().find_map(|redirect| redirect.body.clone());
-            body.or_else(|| command.words.get(1).map(|word| word.text.clone()))
+    let mut folder = String::new();
+    let mut found = None;
+    for item in &script.items {
+        let is_plain = item.guard == Guard::None && item.function.is_none() && !item.negated;
+        let ([Stage::Command(command)], None, true) = (item.stages.as_slice(), &found, is_plain) else {
+            return None;
+        };
+        let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+        let expands = command.words.iter().any(|word| word.expands || word.needs_shell);
+        match words.as_slice() {
+            ["cd", entered] if !expands && !entered.starts_with(['~', '-']) => {
+                folder = within(&folder, entered)
+            }
+            ["apply_patch" | "applypatch", rest @ ..] => {
+                let body = command.redirects.iter().find_map(|redirect| redirect.body.clone());
+                found = Some(body.or_else(|| rest.first().map(|text| (*text).to_owned()))?);
+            }
+            _ => return None,
         }
-        Stage::Group(..) => None,
-    })
+    }
+    Some((folder, found?))
 }
 
-/// One action per file a patch names.
-fn patch(text: &str) -> Vec<ActionEvent> {
-    let mut events: Vec<ActionEvent> = Vec::new();
-    for line in text.lines() {
-        let header = [
-            ("*** Add File: ", ActivityType::CreateFile),
-            ("*** Update File: ", ActivityType::EditFile),
-            ("*** Delete File: ", ActivityType::DeleteFile),
-        ];
-        if let Some((path, kind)) =
-            header.into_iter().find_map(|(mark, kind)| Some((line.strip_prefix(mark)?, kind)))
-        {
-            let mut event = ActionEvent::new(kind, "apply_patch");
-            event.file = Some(path.trim().to_owned());
-            events.push(event);
-        } else if let (Some(path), Some(event)) = (line.strip_prefix("*** Move to: "), events.last_mut()) {
-            event.action_type = ActivityType::RenameFile.into();
-            event.description = Some(format!("{} → {}", event.file.as_deref().unwrap_or(""), path.trim()));
-            event.renamed_to = Some(path.trim().to_owned()).filter(|path| !path.is_empty());
-        } else if let (Some(added), Some(event)) = (line.strip_prefix('+'), events.last_mut()) {
-            // Only a file that the patch makes is there as a whole.
-            let is_new = event.action_type == ActivityType::CreateFile.into();
-            match secret::contains(added) {
-                true => event.contains_secret = Some(true),
-                false if is_new => {
-                    event.contains_secret.get_or_insert(false);
-                }
-                false => {}
-            }
+/// Returns a path inside of a folder; the empty folder is that of the session.
+fn within(folder: &str, path: &str) -> String {
+    match path {
+        _ if path.starts_with('/') || folder.is_empty() => path.to_owned(),
+        "." => folder.to_owned(),
+        _ => format!("{}/{path}", folder.trim_end_matches('/')),
+    }
+}
+
+/// One action per file a patch names, with paths inside of the folder in which it was applied.
+fn patch(text: &str, folder: &str) -> Vec<ActionEvent> {
+    let one = |found: Patched| {
+        let mut event = ActionEvent::new(ActivityType::EditFile, "apply_patch");
+        event.action_type = found.deed.action_type();
+        if let Some(to) = &found.file.renamed_to {
+            event.description = Some(format!("{} → {to}", found.file.path));
         }
+        event.renamed_to = found.file.renamed_to.map(|path| within(folder, &path));
+        event.file = Some(within(folder, &found.file.path));
+        // Only a file that the patch makes is there as a whole.
+        let holds = secret::contains(&found.added);
+        let is_whole = found.deed == Deed::Create && !found.added.is_empty();
+        event.contains_secret = (holds || is_whole).then_some(holds);
+        event
+    };
+    let events: Vec<ActionEvent> = patched(text).into_iter().map(one).collect();
+    match events.is_empty() {
+        true => vec![ActionEvent::new(ActivityType::EditFile, "apply_patch")],
+        false => events,
     }
-    if events.is_empty() {
-        events.push(ActionEvent::new(ActivityType::EditFile, "apply_patch"));
-    }
-    events
 }
 
 /// Reads an output, which is a text, or JSON in a text with an exit code next to it.
@@ -213,6 +236,7 @@ fn outcome(output: &Value) -> ToolOutcome {
     outcome.exit_code = metadata.get("exit_code").and_then(Value::as_i64).or(outcome.exit_code);
     let seconds = metadata.get("duration_seconds").map(ToString::to_string);
     outcome.duration_ms = seconds.and_then(|seconds| millis_of_seconds(&seconds)).or(outcome.duration_ms);
+    outcome.killed |= outcome.exit_code.is_some_and(is_kill);
     let refused = value.get("success").and_then(Value::as_bool) == Some(false);
     // Without an exit code, the words of the program itself say that nothing ran.
     let begins = |words: &&str| text.trim_start().starts_with(*words);

@@ -3,6 +3,21 @@
 /// The lines at the beginning of an output in which tools write about the run itself.
 const HEADER_LINES: usize = 8;
 
+/// Beginnings of lines that hold an exit code.
+const EXIT_CODES: &[&str] = &["exit code", "process exited with code", "<exit_code>", "<error>exit code"];
+
+/// Returns the id under which a command runs on, if a tool says that it does.
+pub(super) fn background_id(output: &str) -> Option<String> {
+    const NAMES: &[&str] =
+        &["running in background with id:", "running with session id", "background with id:"];
+    let found = header(output).find_map(|line| {
+        let lower = line.to_ascii_lowercase();
+        NAMES.iter().find_map(|name| lower.find(name).and_then(|at| line.get(at + name.len()..)))
+    })?;
+    let id = found.split_whitespace().next()?.trim_end_matches(['.', ',', ';']);
+    (!id.is_empty()).then(|| id.to_owned())
+}
+
 /// Returns the lines in which a tool writes about the run, which come before the output itself.
 fn header(output: &str) -> impl Iterator<Item = &str> {
     output.lines().take(HEADER_LINES).map(str::trim).take_while(|line| *line != "Output:")
@@ -14,8 +29,7 @@ fn begins(line: &str, words: &str) -> bool {
 
 /// Returns the exit code that some tools write at the beginning of their output.
 pub(super) fn exit_code(output: &str) -> Option<i64> {
-    let line =
-        header(output).find(|line| begins(line, "exit code") || begins(line, "process exited with code"))?;
+    let line = header(output).find(|line| EXIT_CODES.iter().any(|words| begins(line, words)))?;
     line.split(|letter: char| !letter.is_ascii_digit() && letter != '-').find_map(|word| word.parse().ok())
 }
 

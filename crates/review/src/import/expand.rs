@@ -2,7 +2,9 @@
 
 use hence_canon::Value;
 
-use crate::command::{Deed, Ended, LineEnd, NamedFile, Part, Ran, ShellNames, merged, parts_after};
+use crate::command::{
+    Deed, Ended, LineEnd, NamedFile, Part, Ran, ShellNames, echoed_end, merged, parts_after,
+};
 use crate::secret;
 use crate::show::shell_word;
 
@@ -32,18 +34,26 @@ pub(super) fn actions(
     let end = match &event.outcome {
         None => LineEnd::Absent,
         Some(_) if stopped.is_some() => LineEnd::Absent,
+        // How far a line came that was ended from outside is not known.
+        Some(outcome) if outcome.killed || lost_its_host(&command, outcome) => LineEnd::Hidden,
         Some(outcome) if outcome.runs_on => LineEnd::Hidden,
         Some(outcome) if outcome.failed => LineEnd::Badly,
         Some(_) => LineEnd::Well,
     };
     let signs = event.outcome.as_ref().map(|outcome| outcome.signs).unwrap_or_default();
+    let echoed = echoed_end(&command, &signs).filter(|_| end == LineEnd::Well);
+    let (read, end) = match echoed {
+        Some((head, end)) => (head, end),
+        None => (command.clone(), end),
+    };
+    let is_echoed = read != command;
     let folder = folder(event.folder.as_deref(), project);
     let found = match stopped {
         // A call that was not let through defined nothing.
-        Some(Status::Refused) => parts_after(&command, &folder, end, signs, &mut names.clone()),
-        _ => parts_after(&command, &folder, end, signs, names),
+        Some(Status::Refused) => parts_after(&read, &folder, end, signs, &mut names.clone()),
+        _ => parts_after(&read, &folder, end, signs, names),
     };
-    let line = Line { event, command, end, stopped };
+    let line = Line { event, command, end, stopped, is_echoed };
     line.actions(&found)
 }
 
@@ -57,6 +67,22 @@ fn folder(folder: Option<&str>, project: Option<&str>) -> String {
     }
 }
 
+/// Beginnings of lines by which `ssh` says that it did not reach the other machine: nothing began there.
+const UNREACHED: &[&str] = &[
+    "ssh: Could not resolve",
+    "ssh: connect to host",
+    "Host key verification failed",
+    "Permission denied (",
+    "kex_exchange_identification",
+];
+
+/// Returns whether the connection to another machine ended while a command ran there.
+fn lost_its_host(command: &str, outcome: &super::outcome::ToolOutcome) -> bool {
+    let is_remote = || command.split_whitespace().any(|word| matches!(word, "ssh" | "mosh" | "autossh"));
+    let is_unreached = || UNREACHED.iter().any(|words| outcome.text.contains(words));
+    outcome.failed && outcome.exit_code == Some(255) && is_remote() && !is_unreached()
+}
+
 /// A command line with its result.
 struct Line {
     event: ActionEvent,
@@ -64,6 +90,8 @@ struct Line {
     end: LineEnd,
     /// Whether the whole call was refused or cancelled.
     stopped: Option<Status>,
+    /// Whether the end is that of an exit code that the line prints, which is not that of the line.
+    is_echoed: bool,
 }
 
 impl Line {
@@ -73,9 +101,12 @@ impl Line {
         let not_done: Vec<&str> = not_done.map(|part| part.source.as_str()).collect();
         let count: usize = shown.iter().map(|part| part.targets().len()).sum();
         let mut actions: Vec<ActionEvent> = Vec::new();
+        let last =
+            found.iter().rev().find(|part| part.deed != Deed::Neutral).map(|part| part.source.as_str());
         for part in &shown {
+            let is_last = last.is_some_and(|last| part.source.ends_with(last));
             for target in part.targets() {
-                actions.push(self.of_part(part, target, count > 1));
+                actions.push(self.of_part(part, target, count > 1, is_last));
             }
         }
         for (index, part) in actions.iter_mut().filter_map(|action| action.part.as_mut()).enumerate() {
@@ -101,6 +132,7 @@ impl Line {
         event.status = self.stopped.or(match self.end {
             LineEnd::Well => Some(Status::Completed),
             LineEnd::Badly => Some(Status::Failed),
+            LineEnd::Hidden if self.was_killed() => Some(Status::Failed),
             LineEnd::Absent | LineEnd::Hidden => None,
         });
         let mut programs = found.iter().filter(|part| part.deed == Deed::Other);
@@ -111,31 +143,51 @@ impl Line {
         event
     }
 
-    /// Returns whether the output counts tests that failed.
-    fn counts_failures(&self) -> bool {
-        self.event.outcome.as_ref().is_some_and(|outcome| outcome.signs.tests_failed)
+    /// Returns whether the output counts tests that failed, or says that there were none.
+    fn contradicts_tests(&self) -> bool {
+        let signs = self.event.outcome.as_ref().map(|outcome| outcome.signs).unwrap_or_default();
+        signs.tests_failed || signs.no_tests
     }
 
     fn was_killed(&self) -> bool {
-        self.event.outcome.as_ref().is_some_and(|outcome| outcome.killed)
+        let outcome = self.event.outcome.as_ref();
+        outcome.is_some_and(|outcome| outcome.killed || lost_its_host(&self.command, outcome))
     }
 
-    fn of_part(&self, part: &Part, target: Option<&NamedFile>, is_one_of_several: bool) -> ActionEvent {
+    fn of_part(
+        &self,
+        part: &Part,
+        target: Option<&NamedFile>,
+        is_one_of_several: bool,
+        is_last: bool,
+    ) -> ActionEvent {
         let mut event = self.event.clone();
         event.action_type = part.deed.action_type();
         event.usage = None;
-        event.status = self.stopped.or(match (self.end, part.ended) {
+        // A check that was stopped found nothing; a deed may have begun, and may be done.
+        let stopped = self.stopped.map(|stopped| match stopped {
+            Status::Cancelled if !part.deed.only_looks() => Status::Unknown,
+            stopped => stopped,
+        });
+        event.status = stopped.or(match (self.end, part.ended) {
             (LineEnd::Absent, _) => None,
             // Some tools report no error whatever the exit code was.
-            (_, Ended::Well) if part.deed == Deed::Tests && self.counts_failures() => Some(Status::Unknown),
+            (_, Ended::Well) if part.deed == Deed::Tests && self.contradicts_tests() => Some(Status::Unknown),
             (_, Ended::Well) => Some(Status::Completed),
-            // A check that was ended found nothing; a deed may be done.
-            (_, Ended::Badly) if self.was_killed() && !part.deed.only_looks() => Some(Status::Unknown),
+            (_, Ended::Unknown) if self.was_killed() && is_last && part.deed.only_looks() => {
+                Some(Status::Failed)
+            }
             (_, Ended::Badly | Ended::NotDone) => Some(Status::Failed),
             (_, Ended::Unknown) => Some(Status::Unknown),
         });
         event.owns_output = part.owns_output;
-        event.owns_exit_code = matches!(part.ended, Ended::Well | Ended::Badly);
+        // Of a line that failed, the code is that of the command that failed, and of no command before it.
+        event.owns_exit_code = !self.is_echoed
+            && matches!(
+                (self.end, part.ended),
+                (LineEnd::Well, Ended::Well) | (LineEnd::Badly, Ended::Badly)
+            )
+            || event.status == Some(Status::Failed) && self.was_killed();
         event.method = part.deed.method();
         event.repeatable = if part.deed.only_looks() { Repeatable::Yes } else { Repeatable::No };
         event.request = request(part);
@@ -161,7 +213,10 @@ impl Line {
         }
         let may_have_failed =
             part.deed == Deed::Commit && part.ended == Ended::Unknown && self.end == LineEnd::Badly;
-        event.is_uncertain = part.ran == Ran::Maybe || may_have_failed || self.was_killed();
+        event.is_uncertain = part.ran == Ran::Maybe
+            || may_have_failed
+            || part.ended == Ended::Unknown && self.was_killed()
+            || self.stopped == Some(Status::Cancelled);
         if part.ran == Ran::Maybe {
             event.status = event.status.map(|_| Status::Unknown);
             event.note = Some("whether it ran depends on something that the log does not show".to_owned());

@@ -8,7 +8,7 @@ use crate::secret;
 use crate::vocabulary::ActivityType;
 
 use super::json::{JsonExt, block_text};
-use super::outcome::ToolOutcome;
+use super::outcome::{ToolOutcome, is_kill};
 use super::session::{ActionEvent, Ending, Session, Status};
 use super::usage::Usage;
 use super::{Format, ImportError};
@@ -92,9 +92,9 @@ fn tool(name: &str, arguments: &Value) -> ActionEvent {
     event.contains_secret = match name {
         "write_file" => arguments.text("content").map(secret::contains),
         "replace" => arguments.text("new_string").filter(|text| secret::contains(text)).map(|_| true),
-        _ => None,
+        _ => event.contains_secret,
     };
-    event.file = word(&["file_path", "absolute_path"]);
+    event.file = word(&["file_path", "absolute_path"]).or(event.file);
     event.query = word(&["pattern", "query", "path", "prompt", "url"]);
     event
 }
@@ -103,6 +103,14 @@ fn tool(name: &str, arguments: &Value) -> ActionEvent {
 fn has_ended(call: &Value) -> bool {
     !matches!(call.text("status"), Some("validating" | "scheduled" | "awaiting_approval" | "executing"))
 }
+
+/// Words by which the shell tool says that it ended a command.
+const STOPPED: &[&str] = &[
+    "Command was cancelled by user before it could complete",
+    "Command was automatically cancelled because it exceeded the timeout",
+];
+/// Words by which a call is said not to have been allowed.
+const NOT_ALLOWED: &[&str] = &["User did not allow tool call", "Tool execution denied by policy"];
 
 fn outcome(call: &Value) -> ToolOutcome {
     let response = result_text(call.member("result"));
@@ -115,7 +123,22 @@ fn outcome(call: &Value) -> ToolOutcome {
     let code =
         response.lines().rev().find_map(|line| line.trim().strip_prefix("Exit Code: ")?.trim().parse().ok());
     outcome.exit_code = code.or(outcome.exit_code);
+    // Without an exit code, a signal ended the command, or nobody saw its end.
+    let value =
+        |name: &str| response.lines().rev().find_map(|line| line.trim().strip_prefix(name)).map(str::trim);
+    let is_signalled = value("Signal:").is_some_and(|signal| !matches!(signal, "" | "(none)" | "0"));
+    let has_no_code = value("Exit Code:") == Some("(none)");
+    let is_stopped = STOPPED.iter().any(|words| response.contains(words));
+    outcome.killed |= is_signalled || is_stopped || outcome.exit_code.is_some_and(is_kill);
+    outcome.runs_on |= has_no_code && !outcome.killed;
     match call.text("status") {
+        Some("cancelled" | "canceled")
+            if NOT_ALLOWED.iter().any(|words| response.contains(words) || text.contains(words)) =>
+        {
+            outcome.failed = true;
+            outcome.stopped = Some(Status::Refused);
+            outcome
+        }
         Some("cancelled" | "canceled") => {
             outcome.failed = true;
             outcome.stopped = Some(Status::Cancelled);
@@ -123,6 +146,7 @@ fn outcome(call: &Value) -> ToolOutcome {
         }
         status => {
             let failed = status == Some("error") || outcome.exit_code.is_some_and(|code| code != 0);
+            let failed = failed || outcome.killed;
             outcome.with_error(failed)
         }
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use hence_canon::Value;
 
+use super::approval::Places;
 use super::json::JsonExt;
 use super::span::{Export, Span, SpanEnd, Stated, Work, beginning, parse_time, trace};
 use super::usage::{Cost, Usage, count};
@@ -145,6 +146,19 @@ fn span(raw: &Value, user: Option<&str>) -> Span {
     }
     let duration = start.zip(end).map(|(start, end)| end - start).filter(|duration| *duration >= 0);
     let input = raw.get("input").filter(|input| !input.is_null() && input.as_str() != Some(""));
+    let output = raw.get("output").and_then(shown);
+    let stated = Stated::read(metadata);
+    let payload = stated.artifact.iter().flat_map(|(_, payload)| payload.iter());
+    let beside = raw.get("metadata").and_then(Value::as_object).into_iter().flat_map(|found| found.iter());
+    let message = raw.get("statusMessage").filter(|_| !failed).map(|message| ("message", message));
+    let answer = Places {
+        name: &name,
+        output: error.as_deref().or(output.as_deref()),
+        failed,
+        members: beside.chain(payload).map(|(key, value)| (&**key, value)).chain(message).collect(),
+        arguments: input,
+    }
+    .answer();
     Span {
         parent: text(raw, "parentObservationId").map(str::to_owned),
         start,
@@ -154,13 +168,14 @@ fn span(raw: &Value, user: Option<&str>) -> Span {
         arguments: input.cloned(),
         usage: usage(raw),
         intent: metadata("ponens.intent"),
-        result: error.or_else(|| raw.get("output").and_then(shown)).map(|text| beginning(&text)),
+        result: error.or(output).map(|text| beginning(&text)),
         ended: if failed { SpanEnd::Badly } else { SpanEnd::Unstated },
         agent: metadata("ponens.agent").or_else(|| user.map(str::to_owned)),
         inputs: listed(metadata("ponens.inputs")),
         outputs: listed(metadata("ponens.outputs")),
         part: None,
-        stated: Stated::read(metadata),
+        stated,
+        answer,
         model,
         tool,
         work,

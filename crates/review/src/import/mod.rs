@@ -7,6 +7,7 @@
 //! Traces use only the words of the specification. The source's own word for an action is in `execution.method`; an
 //! input nobody produced becomes a reference artifact.
 
+mod approval;
 mod artifacts;
 mod build;
 mod claude;

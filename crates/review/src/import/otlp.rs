@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use hence_canon::{Value, parse};
 
+use super::approval::Places;
 use super::json::JsonExt;
 use super::span::{Export, Span, SpanEnd, Stated, Work, beginning, parse_time, trace};
 use super::usage::{Cost, Usage, count};
@@ -126,6 +127,26 @@ fn raw_attribute<'a>(attributes: &'a Value, key: &str) -> Option<&'a Value> {
     WRAPPERS.iter().find_map(|kind| value.get(kind)).or(Some(value))
 }
 
+/// Attributes that hold the result of a span.
+const RESULTS: &[&str] = &["ponens.result", "output.value", "gen_ai.tool.call.result"];
+
+/// Returns all attributes with their values, those of a plain object with the names they have there.
+fn all_attributes(attributes: &Value) -> Vec<(&str, &Value)> {
+    let inner = |value: &'_ Value| WRAPPERS.iter().position(|kind| value.get(kind).is_some());
+    match attributes {
+        Value::Object(object) => object.iter().map(|(key, value)| (&**key, value)).collect(),
+        _ => {
+            let pairs = attributes.as_array().unwrap_or(&[]).iter();
+            let pair = |pair| -> Option<(&str, &Value)> {
+                let value: &Value = Value::get(pair, "value")?;
+                let place = inner(value).and_then(|place| value.get(WRAPPERS.get(place)?));
+                Some((Value::get(pair, "key")?.as_str()?, place.unwrap_or(value)))
+            };
+            pairs.filter_map(pair).collect()
+        }
+    }
+}
+
 fn span(raw: &Value, service: Option<&str>) -> Span {
     let attributes = raw.member("attributes");
     let text = |key: &str| raw_attribute(attributes, key).and_then(Value::as_str);
@@ -160,6 +181,20 @@ fn span(raw: &Value, service: Option<&str>) -> Span {
         }
         _ => name.to_owned(),
     };
+    let output = RESULTS.iter().find_map(|key| text(key)).filter(|text| !text.trim().is_empty());
+    let given = arguments(attributes);
+    let stated = Stated::read(|key| text(key).map(str::to_owned));
+    let payload =
+        stated.artifact.iter().flat_map(|(_, payload)| payload.iter()).map(|(key, value)| (&**key, value));
+    let beside = all_attributes(attributes).into_iter().filter(|(key, _)| !RESULTS.contains(key));
+    let answer = Places {
+        name,
+        output: error.or(output),
+        failed: error.is_some(),
+        members: beside.chain(payload).collect(),
+        arguments: given.as_ref(),
+    }
+    .answer();
     Span {
         parent: word(raw, &["parentSpanId", "parent_span_id", "parent_id"]).map(str::to_owned),
         start: start.map(|nanos| nanos / 1_000_000),
@@ -169,12 +204,12 @@ fn span(raw: &Value, service: Option<&str>) -> Span {
             .filter(|nanos| *nanos >= 0)
             .map(|nanos| nanos / 1_000_000),
         rationale: text("ponens.rationale").map(str::to_owned),
-        arguments: arguments(attributes),
+        arguments: given,
         usage: usage(attributes),
         intent: text("ponens.intent").map(str::to_owned),
         result: match error {
             Some(message) => Some(beginning(&format!("ERROR: {message}"))),
-            None => text("ponens.result").or_else(|| text("output.value")).map(beginning),
+            None => output.map(beginning),
         },
         ended: match error {
             Some(_) => SpanEnd::Badly,
@@ -189,7 +224,8 @@ fn span(raw: &Value, service: Option<&str>) -> Span {
         inputs: names(raw_attribute(attributes, "ponens.inputs")),
         outputs: names(raw_attribute(attributes, "ponens.outputs")),
         part: None,
-        stated: Stated::read(|key| text(key).map(str::to_owned)),
+        stated,
+        answer,
         id: id.to_owned(),
         name: name.to_owned(),
         label,

@@ -1,9 +1,9 @@
 //! The result of a tool, and what its text says about how the call ended.
 
-use crate::command::{Signs, without_commits};
+use crate::command::{Signs, is_failed_line, without_commits};
 use crate::secret::{self, Redactions};
 
-use super::exec_header::{exit_code, wall_time};
+use super::exec_header::{background_id, exit_code, wall_time};
 use super::session::Status;
 use super::text::collapse_to;
 
@@ -11,6 +11,9 @@ use super::text::collapse_to;
 const TEXT_CHARS_MAX: usize = 600;
 /// The characters stored before secrets are removed, so that none is cut in two.
 const RAW_CHARS_MAX: usize = 4 * TEXT_CHARS_MAX;
+
+/// The characters of a line that says how tests ended.
+const TELLING_CHARS_MAX: usize = 80;
 
 /// The result of a tool.
 #[derive(Clone, Debug, Default)]
@@ -22,11 +25,16 @@ pub(super) struct ToolOutcome {
     pub(super) stopped: Option<Status>,
     /// Whether the command had not ended when the tool answered: how it ended is not in the result.
     pub(super) runs_on: bool,
+    /// The id under which it runs on.
+    pub(super) background: Option<String>,
     /// Whether the command was ended from outside: what it did until then is done.
     pub(super) killed: bool,
     pub(super) exit_code: Option<i64>,
     pub(super) duration_ms: Option<i64>,
     pub(super) signs: Signs,
+    /// The last line that says that tests failed, or that there were none: a trace that shows only the beginning would
+    /// not say it.
+    pub(super) telling: Option<String>,
     /// The text without what git wrote about commits, where it wrote something: it is no result of tests.
     pub(super) beside_commits: Option<String>,
 }
@@ -34,13 +42,16 @@ pub(super) struct ToolOutcome {
 impl ToolOutcome {
     /// Reads the text of a result: the part a trace can show, and the exit code in it.
     pub(super) fn of_text(text: &str) -> Self {
+        let signs = Signs::of(text);
         Self {
             text: collapse_to(text, RAW_CHARS_MAX),
             runs_on: has_line(text, RUNS_ON),
-            killed: has_line(text, TIMED_OUT) || exit_code(text).is_some_and(|code| KILLED.contains(&code)),
+            background: background_id(text),
+            killed: has_line(text, TIMED_OUT) || ends_with_stop(text) || exit_code(text).is_some_and(is_kill),
             exit_code: exit_code(text),
             duration_ms: wall_time(text),
-            signs: Signs::of(text),
+            telling: telling(text, &signs),
+            signs,
             beside_commits: without_commits(text).map(|text| collapse_to(&text, RAW_CHARS_MAX)),
             ..Self::default()
         }
@@ -58,6 +69,7 @@ impl ToolOutcome {
     /// Removes the secrets and cuts the texts to what a trace can show.
     pub(super) fn redact(&mut self, removed: &mut Redactions) {
         self.text = shown(&self.text, removed);
+        self.telling = self.telling.take().map(|text| shown(&text, removed));
         self.beside_commits = self.beside_commits.take().map(|text| shown(&text, removed));
     }
 
@@ -103,6 +115,8 @@ const CANCELLED: &[&str] = &[
     "[Operation Cancelled]",
     "Error: The user cancelled",
     "Interrupted by user",
+    "<error>Command was aborted",
+    "error>Command was aborted",
     "command aborted by user",
 ];
 
@@ -118,8 +132,34 @@ const RUNS_ON: &[&str] = &[
 /// Beginnings of lines by which a tool says that it ended the command.
 const TIMED_OUT: &[&str] = &["Command timed out", "command timed out", "Error: Command timed out"];
 
-/// Exit codes of commands that `timeout` or a signal ended.
-const KILLED: &[i64] = &[124, 137, 143];
+/// Words in the last lines of an output by which a tool says that it ended the command.
+const STOPPED: &[&str] = &[
+    "Command was aborted before completion",
+    "Command was interrupted",
+    "Command interrupted",
+    "Command timed out",
+    "command timed out",
+    "Command was killed",
+    "[Request interrupted by user",
+    "Process killed",
+    "Terminated by signal",
+];
+
+/// Returns whether an exit code is that of a command that `timeout` or a signal ended.
+pub(super) fn is_kill(code: i64) -> bool {
+    code == 124 || (129..=192).contains(&code)
+}
+
+/// Returns whether the last lines of an output, which are not all of it, say that the command was stopped.
+fn ends_with_stop(text: &str) -> bool {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let says = |line: &&str| {
+        let line =
+            line.trim_start_matches("<error>").trim_start_matches("<system>").trim_start_matches("ERROR: ");
+        STOPPED.iter().any(|words| line.starts_with(words))
+    };
+    lines.len() > 1 && lines.iter().rev().take(3).any(says)
+}
 
 /// The lines at the beginning of a result in which a tool speaks for itself.
 const HEADER_LINES: usize = 6;
@@ -141,6 +181,17 @@ fn stopped(text: &str) -> Option<Status> {
     } else {
         None
     }
+}
+
+/// Returns the last line of an output that says that tests failed or that there were none, if it does.
+fn telling(text: &str, signs: &Signs) -> Option<String> {
+    let says = |line: &&str| match (signs.tests_failed, signs.no_tests) {
+        (true, _) => is_failed_line(line),
+        (_, true) => Signs::of(line).no_tests,
+        _ => false,
+    };
+    let found = (signs.tests_failed || signs.no_tests).then(|| text.lines().rev().find(says)).flatten();
+    found.map(|line| collapse_to(line, TELLING_CHARS_MAX))
 }
 
 /// Removes secrets from a text and cuts it to what a trace can show.

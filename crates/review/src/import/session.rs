@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use hence_canon::Value;
 
-use crate::command::{Callee, ShellNames, folder_given, lines_given};
+use crate::command::{Callee, Deed, Part, ShellNames, folder_given, lines_given, part_of_tool};
 use crate::secret::{self, Redactions};
 use crate::vocabulary::{ActionType, ActivityType};
 
@@ -121,6 +121,8 @@ pub(super) struct ActionEvent {
     pub(super) model: Option<String>,
     /// Whether a secret was removed from its command, which then cannot be run again as it is written.
     pub(super) lost_secret: bool,
+    /// The id of the command in the background whose output it asks for.
+    pub(super) polls: Option<String>,
 }
 
 /// One command of a line of several.
@@ -182,6 +184,7 @@ impl ActionEvent {
             usage: None,
             model: None,
             lost_secret: false,
+            polls: None,
         }
     }
 
@@ -194,14 +197,49 @@ impl ActionEvent {
 
     /// Makes a call of a tool that no list knows, with its arguments. One that is given a single command runs it.
     pub(super) fn of_unknown_tool(tool: &str, arguments: &Value) -> Self {
-        if let [command] = lines_given(arguments, Callee::DoesElse).as_slice() {
+        let is_editor = part_of_tool(tool, arguments).is_some_and(|part| part.deed.changes_file());
+        if let ([command], false) = (lines_given(arguments, Callee::DoesElse).as_slice(), is_editor) {
             let folder = folder_given(arguments);
             let mut event = Self::of_command(tool, command);
             event.folder = (!folder.is_empty()).then(|| folder.to_owned());
             return event;
         }
+        if let Some(part) = part_of_tool(tool, arguments) {
+            return Self::of_named_tool(tool, arguments, part);
+        }
         let mut event = Self::new(ActivityType::ToolCall, tool);
         event.request = vec![("tool", tool.into()), ("arguments", arguments.clone())];
+        event
+    }
+
+    /// Makes an action of a tool whose name says what it does.
+    fn of_named_tool(tool: &str, arguments: &Value, part: Part) -> Self {
+        let mut event = Self::new(ActivityType::ToolCall, tool);
+        event.action_type = part.deed.action_type();
+        event.method = part.deed.method();
+        event.request = vec![("tool", tool.into())];
+        if part.deed == Deed::Push {
+            let words = part.words.iter().skip(1).map(String::as_str).collect();
+            event.request.extend([
+                ("input", arguments.clone()),
+                ("arguments", words),
+                ("force", part.force.into()),
+            ]);
+        } else {
+            event.request.push(("input", arguments.clone()));
+        }
+        if part.is_destructive {
+            event.tags.push("destructive");
+        }
+        let holds = part.content.as_deref().map(secret::contains);
+        event.contains_secret = holds.filter(|holds| *holds || part.deed == Deed::Create);
+        event.written = part.content.filter(|_| part.deed == Deed::Create);
+        let mut files = part.files.into_iter();
+        if let Some(file) = files.next() {
+            event.renamed_to = file.renamed_to;
+            event.file = Some(file.path);
+        }
+        event.more_files = files.map(|file| file.path).collect();
         event
     }
 
@@ -329,6 +367,8 @@ pub(super) struct Session {
     calls: BTreeMap<String, Vec<usize>>,
     /// The usage of each message, and the place of its first action.
     messages: BTreeMap<String, (Usage, Option<usize>)>,
+    /// The places of the actions that run on, by the ids under which they do.
+    background: BTreeMap<String, usize>,
     /// The place of the first action since tokens were last counted.
     uncounted: Option<usize>,
     /// The entries of a plan that is always written whole, with their numbers from 1.
@@ -428,6 +468,7 @@ impl Session {
     /// Adds a result to its call, and to each action that the call became.
     pub(super) fn outcome(&mut self, call: &str, mut outcome: ToolOutcome) {
         outcome.redact(&mut self.redactions);
+        let mut ended = Vec::new();
         for place in self.calls.get(call).into_iter().flatten() {
             if let Some(Event::Action(event)) = self.events.get_mut(*place)
                 // A log may use an id again; the result is that of the call that has none yet.
@@ -437,7 +478,24 @@ impl Session {
                     voice.answered = true;
                 }
                 event.outcome = Some(outcome.clone());
+                if let Some(id) = outcome.background.clone().filter(|_| event.command.is_some()) {
+                    self.background.insert(id, *place);
+                }
+                ended.extend(event.polls.clone().filter(|_| outcome.exit_code.is_some()));
             }
+        }
+        for id in ended {
+            self.ended_in_background(&id, &outcome);
+        }
+    }
+
+    /// Adds the end of a command that ran on, which a later call asked for, to the action that began it.
+    fn ended_in_background(&mut self, id: &str, outcome: &ToolOutcome) {
+        let place = self.background.remove(id);
+        if let Some(Event::Action(begun)) = place.and_then(|place| self.events.get_mut(place)) {
+            let failed = outcome.exit_code.is_some_and(|code| code != 0);
+            let end = ToolOutcome { failed, runs_on: false, stopped: None, ..outcome.clone() };
+            begun.outcome = Some(end);
         }
     }
 

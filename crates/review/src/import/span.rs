@@ -8,7 +8,7 @@ use hence_canon::{Object, Value};
 
 use crate::command::{
     Callee, Deed, Ended, LineEnd, Part, Ran, ShellNames, Signs, folder_given, lines_given, merged,
-    parts_after,
+    part_of_tool, parts_after,
 };
 use crate::secret::{self, Redactions};
 use crate::vocabulary::{
@@ -16,6 +16,7 @@ use crate::vocabulary::{
     MetaStatus, ResidualKind, ResidualSeverity, ResidualSource, ResidualStatus,
 };
 
+use super::approval::Answer;
 use super::text::{shorten, shorten_values};
 use super::usage::Usage;
 
@@ -75,6 +76,8 @@ pub(super) struct Span {
     pub(super) part: Option<Box<Part>>,
     /// Everything that the source states in the words of traces.
     pub(super) stated: Stated,
+    /// The answer that it records, which matters if it is an approval.
+    pub(super) answer: Answer,
 }
 
 /// The members of a span that are written in the words of traces, as an exporter of traces writes them.
@@ -131,6 +134,8 @@ impl Span {
         let lines = given.map(|arguments| lines_given(arguments, Callee::DoesElse)).unwrap_or_default();
         let end = match self.ended {
             SpanEnd::Well => LineEnd::Well,
+            // How far a line came that was ended from outside is not known.
+            SpanEnd::Badly if self.result.as_deref().is_some_and(says_stopped) => LineEnd::Hidden,
             SpanEnd::Badly => LineEnd::Badly,
             SpanEnd::Unstated => LineEnd::Hidden,
         };
@@ -141,9 +146,25 @@ impl Span {
             found.map(|part| Self { part: Some(Box::new(part)), usage: None, ..self.clone() }).collect();
         match spans.first_mut() {
             Some(first) => first.usage.clone_from(&self.usage),
-            None => return vec![self],
+            None => return vec![self.by_tool()],
         }
         spans
+    }
+
+    /// Adds what a tool did whose name says it.
+    fn by_tool(mut self) -> Self {
+        let name = self.tool.as_deref().or_else(|| self.name.strip_prefix("execute_tool "));
+        let name = name.filter(|_| self.work == Work::ToolCall && self.stated.action_type.is_none());
+        let found = name.and_then(|name| part_of_tool(name, self.arguments.as_ref().unwrap_or(&Value::Null)));
+        self.part = found.map(|part| {
+            let ended = match self.ended {
+                SpanEnd::Badly if self.result.as_deref().is_some_and(says_stopped) => Ended::Unknown,
+                SpanEnd::Badly => Ended::Badly,
+                SpanEnd::Well | SpanEnd::Unstated => Ended::Well,
+            };
+            Box::new(Part { ended, ..part })
+        });
+        self
     }
 
     /// Removes the secrets from every text, then cuts the long ones.
@@ -167,6 +188,33 @@ impl Span {
     fn failed(&self) -> bool {
         self.ended == SpanEnd::Badly
     }
+}
+
+/// Words of an error by which a call ended before it was finished.
+const STOPPING: &[&str] = &[
+    "timeout",
+    "timed out",
+    "deadline exceeded",
+    "aborted",
+    "interrupted",
+    "cancelled",
+    "canceled",
+    "killed",
+    "sigterm",
+    "sigkill",
+    "sigint",
+    "connection reset",
+    "connection closed",
+    "exit code 124",
+    "exit code 130",
+    "exit code 137",
+    "exit code 143",
+];
+
+/// Returns whether an error says that the call was ended before it was finished.
+fn says_stopped(error: &str) -> bool {
+    let error = error.to_lowercase();
+    STOPPING.iter().any(|words| error.contains(words))
 }
 
 /// The end of a span, as its source says.
@@ -195,10 +243,6 @@ pub(super) enum Work {
 
 /// Words of a name that ask for an approval, which is not one yet.
 const ASKING: &[&str] = &["request", "await", "wait", "ask", "pending", "need", "require", "seek"];
-/// Words of a result that refuse one, and words that grant one.
-const REFUSING: &[&str] =
-    &["rejected", "reject", "denied", "declined", "refused", "disapproved", "unapproved"];
-const GRANTING: &[&str] = &["approved", "approve", "granted", "accepted", "yes", "true"];
 
 impl Work {
     /// Guesses the kind from the words of a name, most telling words first.
@@ -239,25 +283,18 @@ impl Work {
     }
 }
 
-/// An approval that was refused, that failed, or that was only asked for, is none.
+/// An approval that was refused, that failed, that nobody affirmed, or that was only asked for, is none. Where the log
+/// does not say what was answered, the name of the span is taken at its word.
 fn approval(span: &Span) -> ActionType {
-    let words = |text: &str| -> Vec<String> {
-        text.to_lowercase().split(|letter: char| !letter.is_alphanumeric()).map(str::to_owned).collect()
-    };
-    let asks = words(&span.name).iter().any(|word| ASKING.iter().any(|asking| word.starts_with(asking)));
-    let result = span.result.as_deref().map(words).unwrap_or_default();
-    let has = |list: &[&str]| result.iter().any(|word| list.contains(&word.as_str()));
-    let is_refused = has(REFUSING)
-        || matches!(result.first().map(String::as_str), Some("no" | "false"))
-        || has(&["not"]) && has(GRANTING);
-    if is_refused {
-        GovernanceType::Reject.into()
-    } else if span.failed() {
-        GatewayType::Decision.into()
-    } else if asks {
-        GovernanceType::RequestApproval.into()
-    } else {
-        GatewayType::UserApproval.into()
+    let name = span.name.to_lowercase();
+    let mut words = name.split(|letter: char| !letter.is_alphanumeric());
+    let asks = words.any(|word| ASKING.iter().any(|asking| word.starts_with(asking)));
+    match span.answer {
+        Answer::No => GovernanceType::Reject.into(),
+        _ if span.failed() => GatewayType::Decision.into(),
+        _ if asks => GovernanceType::RequestApproval.into(),
+        Answer::Neither => GatewayType::Decision.into(),
+        Answer::Yes | Answer::Unstated => GatewayType::UserApproval.into(),
     }
 }
 
@@ -543,10 +580,11 @@ fn declared(actions: &[&Span]) -> Vec<Object> {
 fn action(span: &Span, id: usize, tree: &Tree<'_>, exchange: &mut Exchange) -> Value {
     // What a command does is read from the command, whatever the log calls it.
     let stated = || match span.stated.action_type {
-        // A stated approval is one only if its result does not say otherwise.
+        // A stated approval is one only if nothing says otherwise; what it is called does not matter.
         Some(stated) if is_approval(stated) => {
             let found = approval(span);
-            if is_approval(found) { stated } else { found }
+            let only_asks = found == GovernanceType::RequestApproval.into();
+            if is_approval(found) || only_asks && span.answer == Answer::Yes { stated } else { found }
         }
         Some(stated) => stated,
         None => span.work.action_type(span),
@@ -580,7 +618,13 @@ fn action(span: &Span, id: usize, tree: &Tree<'_>, exchange: &mut Exchange) -> V
         None => request,
     };
     let is_destructive = span.part.as_ref().is_some_and(|part| part.is_destructive);
+    let is_guess = is_approval(kind) && span.stated.action_type.is_none() && span.answer == Answer::Unstated;
+    let guess = is_guess.then(|| {
+        let statement = "taken for an approval by its name: the log does not say what was answered";
+        vec![Object::from_iter([("statement", statement), ("confidence", "low")])].into()
+    });
     let optional = [
+        ("observations", guess),
         ("request", request.map(Value::from)),
         ("result", result(span)),
         ("result_summary", span.result.as_deref().map(Value::from)),
@@ -606,10 +650,15 @@ fn of_command(part: &Part, request: Object) -> Object {
     let words = secret::words_without_secrets(&part.words);
     let program = words.first().map(|program| ("program", Value::from(program.as_str())));
     let path = part.files.first().map(|file| ("path", Value::from(file.path.as_str())));
-    let force = (part.deed == Deed::Push).then(|| ("force", Value::from(part.force)));
+    let is_push = part.deed == Deed::Push;
+    let force = is_push.then(|| ("force", Value::from(part.force)));
+    // Rules ask for the words of a push.
+    let list = words.iter().skip(1).map(String::as_str).collect::<Value>();
+    let input = request.get("arguments").filter(|_| is_push).cloned().map(|input| ("input", input));
+    let list = is_push.then_some(("arguments", list));
     let held = secret::contains(&part.source) || part.content.as_deref().is_some_and(secret::contains);
     let held = held.then(|| ("contains_secret", Value::from(true)));
-    let members = [program, path, force, held].into_iter().flatten();
+    let members = [program, path, force, held, input, list].into_iter().flatten();
     members.fold(request, |request, (key, value)| request.with(key, value))
 }
 

@@ -332,8 +332,24 @@ impl Lexer<'_> {
 
     fn word(&mut self) -> Word {
         let mut word = Word::default();
+        // `F=(a b)` gives a list to a variable: it is one word.
+        let mut in_list = false;
         while let Some(letter) = self.peek() {
             match letter {
+                '(' if !in_list
+                    && !word.quoted
+                    && word.equals.is_some_and(|equals| equals > 0 && equals + 1 == word.text.len()) =>
+                {
+                    in_list = true;
+                    word.needs_shell = true;
+                }
+                ')' if in_list => {
+                    self.next();
+                    word.text.push(')');
+                    in_list = false;
+                    continue;
+                }
+                _ if in_list => {}
                 ' ' | '\t' | '\n' | '\r' | '|' | '&' | ';' | '<' | '>' | '(' | ')' => break,
                 _ => {}
             }
@@ -369,6 +385,7 @@ impl Lexer<'_> {
                 plain => word.text.push(plain),
             }
         }
+        self.incomplete |= in_list;
         word
     }
 

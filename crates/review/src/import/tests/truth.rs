@@ -77,7 +77,7 @@ impl Claude {
 }
 
 /// Imports a log of one session, which validates but for reasons that nobody wrote and types of policy packs.
-fn trace(log: &str, format: Format) -> Value {
+pub(super) fn trace(log: &str, format: Format) -> Value {
     let around = Surroundings { working_directory: Some("/p".to_owned()), home: None };
     let imported = import(log.as_bytes(), format, &around).unwrap();
     let [trace] = imported.traces.as_slice() else { panic!("one trace") };
