@@ -189,7 +189,7 @@ fn without_notices_a_worker_notices_changes_by_looking() {
     next_version(&queue, version);
     wait_for_listeners(cluster, &schema.name, 0);
     let refused = hence_store_postgres::PostgresStore::connect(&format!("{}&notify=maybe", schema.address));
-    let refused = refused.err().expect("neither on nor off").to_string();
+    let refused = refused.expect_err("neither on nor off").to_string();
     assert!(refused.contains("notify: expected on or off, found \"maybe\""), "{refused}");
 }
 
