@@ -106,8 +106,17 @@ pub fn redact_value(value: &Value, removed: &mut Redactions) -> Value {
         },
         Value::Object(object) => {
             let mut members = Vec::with_capacity(object.len());
+            // `{"name": "DB_PASSWORD", "value": …}` names the secret beside it.
+            let pair = ["name", "key"].iter().find_map(|key| object.get(key)?.as_str());
+            let pair = pair.filter(|name| patterns::is_secret_name(name));
             for (name, member) in object.iter() {
-                let secret = member.as_str().filter(|text| patterns::is_secret_member(name, text));
+                let by_pair = |text: &str| {
+                    &**name == "value"
+                        && pair
+                            .is_some_and(|pair| patterns::is_secret_member(&format!("{pair}_secret"), text))
+                };
+                let secret =
+                    member.as_str().filter(|text| patterns::is_secret_member(name, text) || by_pair(text));
                 let member = match secret {
                     Some(text) => {
                         removed.add("assignment", text);

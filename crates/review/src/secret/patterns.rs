@@ -28,6 +28,15 @@ fn is_given(_: &str, secret: &str) -> bool {
     !is_reference(secret) || matches!(secret, "secret" | "password" | "admin" | "changeme")
 }
 
+/// A text at the place of a secret: no variable, no path and no code.
+fn is_given_text(_: &str, secret: &str) -> bool {
+    !is_reference(secret)
+        && !is_path(secret)
+        && !is_code(secret)
+        && !is_id(secret)
+        && !secret.contains(super::REDACTED)
+}
+
 /// Accepts the text after `Bearer` or `Authorization`: a token, not a word of a sentence.
 fn is_credential(_: &str, secret: &str) -> bool {
     let looks_issued =
@@ -132,7 +141,27 @@ const FORMS: &[Form] = &[
     Form { kind: "password", accepts: is_given, pattern: r"\bhtpasswd\b[^|;&\n]*?\s-\w*b\w*\s+\S+\s+\S+\s+([^\s'\x22]+)|\bchpasswd\b[^|;&\n]*?\s\S+:([^\s'\x22]+)" },
     Form { kind: "package_token", accepts: is_given, pattern: r"_(?:authToken|auth|password)\s*=\s*[\x22']?([^\s'\x22]{6,})" },
     Form { kind: "password", accepts: is_given, pattern: r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+(\S+)" },
-    Form { kind: "assignment", accepts: is_assigned, pattern: r"(?i)[A-Z0-9_.-]*(?:password|passwd|passphrase|pgpass|(?:db|root|user|admin|smtp|mail|redis|mysql|postgres|pg|ftp|ldap|sudo|login)_?pass|_pass|secret(?:s|_?key|_?access_?key|_?token)?|api[_-]?key|apikey|access[_-]?key(?:[_-]?id)?|account[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|session[_-]?token|bot[_-]?token|private[_-]?key|signing[_-]?key|encryption[_-]?key|credential|webhook[_-]?url)[\x22']?\s*(?::=|=>|=|:)\s*[\x22']?([^\s\x22',;]+)[\x22']?" },
+    Form { kind: "password", accepts: is_given_text, pattern: r"(?i)\b[A-Z0-9_]+_PWD=[\x22']?([^\s'\x22;]+)" },
+    Form { kind: "password", accepts: is_given_text, pattern: r"(?i);\s*(?:pwd|password)\s*=\s*([^;\x22'\n]{2,})" },
+    Form { kind: "password", accepts: is_given_text, pattern: r"(?i)(?:password|passwd|passphrase|secret|token|api[_-]?key|private[_-]?key)\w*\\+\x22\s*:\s*\\+\x22([^\\\x22]{3,})" },
+    Form { kind: "assignment", accepts: is_given_text, pattern: r"(?i)\b(?:name|key)[\x22']?\s*:\s*[\x22']?[\w.-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|_pass|_pwd)[\w.-]*[\x22']?\s*,?\s*[\x22']?value[\x22']?\s*:\s*[\x22']?([^\s\x22',}]{3,})" },
+    Form { kind: "assignment", accepts: is_given_text, pattern: r"(?i)\b(?:key|name)=[\x22'][\w.-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|_pass|_pwd)[\w.-]*[\x22']\s+value=[\x22']([^\x22']{3,})[\x22']" },
+    Form { kind: "assignment", accepts: is_given_text, pattern: r"(?i)<(?:[\w:.-]*(?:password|passwd|passphrase|secret|token|api-?key|privatekey))>\s*([^<\s]{3,})\s*</" },
+    Form { kind: "service_token", accepts: always, pattern: r"\bhf_[A-Za-z]{20,}|\bdapi[a-f0-9]{32}\b" },
+    Form { kind: "service_token", accepts: has_digit, pattern: r"\bsecret_[A-Za-z0-9]{20,}" },
+    Form { kind: "assignment", accepts: is_given_text, pattern: r"(?i)\b(?:setx|set\s+-\w*x\w*)\s+[\w.-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|_pass|_pwd)[\w.-]*\s+[\x22']?([^\s\x22']{3,})" },
+    Form { kind: "password", accepts: is_given, pattern: r"\bcurl\b[^|;&\n]*?\s-[a-zA-Z]*u[\x22']?[^\s:'\x22/-][^\s:'\x22/]*:([^\s'\x22/]+)" },
+    Form { kind: "password", accepts: is_given, pattern: r"\bgh\s+secret\s+set\b[^|;&\n]*?\s(?:--body|-b)[ =][\x22']?([^\s\x22']+)" },
+    Form { kind: "password", accepts: is_given, pattern: r"\b(?:echo|printf)\s+(?:-\w+\s+|[\x22']?%s(?:\\n)?[\x22']?\s+)*[\x22']?([^\s\x22'|]+)[\x22']?\s*\|\s*(?:sudo\s+-\w*S|(?:sudo\s+)?(?:docker|podman|helm|skopeo|oras|crane|gh|az|vault|npm)\b[^|\n]*(?:login|--password-stdin|--with-token|secret set))" },
+    Form { kind: "password", accepts: is_given, pattern: r"\b[\w.-]+:([^\s\x22'|]+)[\x22']?\s*\|\s*(?:sudo\s+)?chpasswd" },
+    Form { kind: "password", accepts: is_given, pattern: r"\s-U[ =]?[\x22']?[^\s%\x22']+%([^\s\x22']+)" },
+    Form { kind: "password", accepts: is_given, pattern: r"\bopenssl\b[^|;&\n]*?\s-[kK]\s+[\x22']?([^\s\x22']+)" },
+    Form { kind: "password", accepts: is_given_text, pattern: r"\bvault\s+(?:kv\s+(?:put|patch)|write)\b[^|;&\n]*?\s[\w.-]+=[\x22']?([^\s\x22']+)" },
+    Form { kind: "password", accepts: is_given, pattern: r"(?:^|\s)[\w.*-]+:(?:\d{4,5}|\*):[\w*-]+:[\w*.-]+:([^\s:]{3,})" },
+    Form { kind: "private_key", accepts: always, pattern: r"(?s)PuTTY-User-Key-File-\d:.*?Private-Lines:\s*\d+\s+([A-Za-z0-9+/=\s]+?)\s*(?:Private-MAC|$)" },
+    Form { kind: "assignment", accepts: is_given_text, pattern: r"(?i)\b[\w.-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|_pass|_pwd)[\w.-]*=((?:\x22[^\x22\s]+\x22|'[^'\s]+'){2,})" },
+    Form { kind: "assignment", accepts: is_given_text, pattern: r"(?i)\b[\w.-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|_pass|_pwd)[\w.-]*=[\x22']?([^\s\x22'\\]+\\\n\s*[^\s\x22']+)" },
+    Form { kind: "assignment", accepts: is_assigned, pattern: r"(?i)[A-Z0-9_.-]*(?:password|passwd|passphrase|pgpass|(?:db|root|user|admin|smtp|mail|redis|mysql|postgres|pg|ftp|ldap|sudo|login)_?pass|_pass|secret(?:s|_?key|_?access_?key|_?token)?|api[_-]?key|apikey|access[_-]?key(?:[_-]?id)?|account[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|session[_-]?token|bot[_-]?token|private[_-]?key|signing[_-]?key|encryption[_-]?key|credentials?|webhook[_-]?url)[\x22']?\s*(?::=|=>|=|:)\s*[\x22']?([^\s\x22',;]+)[\x22']?" },
     Form { kind: "assignment", accepts: is_random_value, pattern: r"(?i)[A-Z0-9_.-]*(?:token|key|pwd|pass|auth|sig|signature|dsn|cookie|sessionid|session_id)[\x22']?\s*(?::=|=>|=|:)\s*[\x22']?([A-Za-z0-9+/=_.~-]{16,})" },
 ];
 
@@ -163,7 +192,17 @@ pub(super) fn matches(text: &str) -> Vec<(Range<usize>, usize, &'static str)> {
 
 /// Names of members whose texts are secrets.
 static SECRET_NAME: LazyLock<Regex> = LazyLock::new(|| {
-    let names = r"(?i)(?:^|[_-]|[a-z])(?:password|passwd|passphrase|secret|api[_-]?key|apikey|access[_-]?token|auth[_-]?token|refresh[_-]?token|private[_-]?key|client[_-]?secret|authorization|secret[_-]?access[_-]?key)$";
+    let names = r"(?i)(?:^|[_-]|[a-z])(?:password|passwd|passphrase|secret|api[_-]?key|apikey|access[_-]?token|auth[_-]?token|refresh[_-]?token|private[_-]?key|client[_-]?secret|authorization|secret[_-]?access[_-]?key|credentials?)$";
+    Regex::new(names).expect("the pattern is written here and tested")
+});
+
+/// Returns whether a name is that of a secret, as in a pair of a name and a value.
+pub(super) fn is_secret_name(name: &str) -> bool {
+    SECRET_NAME.is_match(name) || PAIR_NAME.is_match(name)
+}
+
+static PAIR_NAME: LazyLock<Regex> = LazyLock::new(|| {
+    let names = r"(?i)(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|_pass$|_pwd$)";
     Regex::new(names).expect("the pattern is written here and tested")
 });
 

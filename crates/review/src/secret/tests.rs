@@ -233,3 +233,56 @@ fn secrets_are_found_in_the_spellings_of_tools_and_files() {
         assert_eq!(without_secrets(text), text);
     }
 }
+
+#[test]
+fn secrets_are_found_in_more_spellings() {
+    for (text, secret) in [
+        ("MYSQL_PWD=hunter mysql shop", "hunter"),
+        ("Server=db;Uid=sa;Pwd=Abc123xyz;Database=x", "Abc123xyz"),
+        (r#"{\"user\": \"a\", \"password\": \"Abc123xyz\"}"#, "Abc123xyz"),
+        ("- name: DB_PASSWORD\n  value: Abc123xyz", "Abc123xyz"),
+        ("- name: DB_PASSWORD value: Abc123xyz", "Abc123xyz"),
+        (r#"{"key":"AWS_SECRET_ACCESS_KEY","value":"Abc123xyz"}"#, "Abc123xyz"),
+        (r#"{"name": "API_TOKEN", "value": "Abc123xyz"}"#, "Abc123xyz"),
+        ("<password>Abc123xyz</password>", "Abc123xyz"),
+        (r#"<add key="ApiKey" value="Abc123xyz" />"#, "Abc123xyz"),
+        ("hf_abcdefghijklmnopqrstuvwxyz", "hf_abc"),
+        ("dapi0123456789abcdef0123456789abcdef", "dapi0123"),
+        ("secret_abcdefghijklmnop12345678", "secret_abc"),
+        (r#"{"credentials": "Abc123xyz"}"#, "Abc123xyz"),
+        ("setx API_KEY Abc123xyz", "Abc123xyz"),
+        ("set -gx API_KEY Abc123xyz", "Abc123xyz"),
+        ("curl -sSuadmin:Abc123xyz https://x", "Abc123xyz"),
+        ("gh secret set NAME --body Abc123xyz", "Abc123xyz"),
+        ("echo Abc123xyz | docker login -u me --password-stdin", "Abc123xyz"),
+        ("echo 'Abc123xyz' | sudo -S rm x", "Abc123xyz"),
+        ("echo root:Abc123xyz | chpasswd", "Abc123xyz"),
+        ("smbclient //h/s -U me%Abc123xyz", "Abc123xyz"),
+        ("openssl enc -aes-256-cbc -k Abc123xyz -in f", "Abc123xyz"),
+        ("vault kv put secret/app value=Abc123xyz", "Abc123xyz"),
+        ("db.example.com:5432:shop:me:Abc123xyz", "Abc123xyz"),
+        ("PuTTY-User-Key-File-2: ssh-rsa\nPrivate-Lines: 2\nAAABAQDabc\nxyz=\nPrivate-MAC: 1", "AAABAQDabc"),
+        ("DB_PASSWORD=\"ab1\"\"cd2\" make", "cd2"),
+        ("DB_PASSWORD=ab1\\\ncd2 make", "cd2"),
+    ] {
+        assert!(!without_secrets(text).contains(secret), "{text} → {}", without_secrets(text));
+    }
+    for text in [
+        "OLD_PWD=/home/me",
+        "- name: DB_PASSWORD\n  value: $PASS",
+        "- name: PORT\n  value: 8080",
+        "<password></password>",
+        "set -x; make",
+        "curl -sSu admin https://x",
+        "echo hello | docker run -i x",
+        "openssl enc -aes-256-cbc -in f",
+        "src/main.rs:1234:5:error:x",
+        "secret_santa_list",
+    ] {
+        assert_eq!(without_secrets(text), text);
+    }
+    let value =
+        parse(br#"[{"name": "DB_PASSWORD", "value": "hunter"}, {"name": "PORT", "value": "8080"}]"#).unwrap();
+    let clean = redact_value(&value, &mut Redactions::default()).to_string();
+    assert_eq!(clean, r#"[{"name":"DB_PASSWORD","value":"[redacted]"},{"name":"PORT","value":"8080"}]"#);
+}

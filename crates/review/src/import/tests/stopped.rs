@@ -269,3 +269,44 @@ fn a_command_in_the_background_ends_as_a_later_call_says() {
         .result("<exit_code>0</exit_code>", false);
     assert_eq!(well(&claude.trace()), None);
 }
+
+#[test]
+fn tools_of_logs_and_telemetry_do_what_their_names_say() {
+    let mut claude = Claude::asked("Ship it, please");
+    claude
+        .calls("mcp__filesystem__write_file", r#"{"path": "/p/a.py", "content": "x"}"#)
+        .result("ok", false)
+        .calls("str_replace_based_edit_tool", r#"{"command": "str_replace", "path": "/p/b.py", "new_str": "b"}"#)
+        .result("ok", false)
+        .calls("mcp__git__git_commit", r#"{"message": "m"}"#)
+        .result("ok", false)
+        .calls("mcp__git__git_push", r#"{"force": true}"#)
+        .result("ok", false);
+    let trace = claude.trace();
+    assert_eq!(
+        actions(&trace),
+        ["CreateFile completed", "EditFile completed", "GitCommit completed", "GitPush completed"]
+    );
+    assert_eq!(at(&trace, "/files_modified").to_string(), r#"["a.py","b.py"]"#);
+    assert_eq!(*at(&trace, "/actions/3/request/force"), true.into());
+    assert_eq!(*at(&trace, "/actions/3/request/input/force"), true.into());
+    assert!(at(&trace, "/actions/3/request/arguments").as_array().is_some());
+    let span = |id: &str, tool: &str, arguments: &str| {
+        format!(
+            r#"{{"traceId": "t", "spanId": "{id}", "name": "execute_tool {tool}", "startTimeUnixNano": "{id}000000000",
+                "attributes": [{{"key": "gen_ai.tool.name", "value": {{"stringValue": "{tool}"}}}},
+                {{"key": "gen_ai.tool.call.arguments", "value": {{"stringValue": "{arguments}"}}}}]}}"#
+        )
+    };
+    let spans = [
+        span("1", "git_push", r#"{\"force\": true}"#),
+        span("2", "delete_file", r#"{\"path\": \"a.py\"}"#),
+        span("3", "book_room", r#"{\"room\": 4}"#),
+    ];
+    let trace = imported(&format!(r#"{{"spans": [{}]}}"#, spans.join(",")), Format::Otlp);
+    let types: Vec<&str> =
+        (0..3).map(|place| at(&trace, &format!("/actions/{place}/type")).as_str().unwrap_or("")).collect();
+    assert_eq!(types, ["GitPush", "DeleteFile", "ToolCall"]);
+    assert_eq!(*at(&trace, "/actions/0/request/force"), true.into());
+    assert_eq!(*at(&trace, "/actions/1/request/path"), "a.py".into());
+}
