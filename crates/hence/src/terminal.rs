@@ -72,8 +72,8 @@ fn style_of(word: &str) -> Option<Style> {
         "failed" | "FAIL" | "fail" | "broken" | "damaged" | "blocked" | "error" | "rejected" | "critical" => {
             color(AnsiColor::Red)
         }
-        "waiting" | "partial" | "undecided" | "WARN" | "warn" | "warning" | "unknown" | "unfinished"
-        | "degraded" | "high" => color(AnsiColor::Yellow),
+        "waiting" | "partial" | "undecided" | "WARN" | "warn" | "warning" | "unknown" | "UNKNOWN"
+        | "unfinished" | "degraded" | "high" => color(AnsiColor::Yellow),
         "skipped" | "n/a" | "none" => Some(Style::new().dimmed()),
         _ => None,
     }

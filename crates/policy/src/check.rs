@@ -102,7 +102,6 @@ fn undecidable(verdict: &Verdict, defect: &TraceDefect) -> Verdict {
         checked_at_action_id: None,
         evidence: Default::default(),
         violating: Default::default(),
-        offending: Vec::new(),
         explanation: None,
         reason: Some(defect.to_string()),
         ..verdict.clone()
@@ -207,8 +206,8 @@ impl std::fmt::Display for Verdict {
             (EvaluationStatus::Passed, _) if self.absent => "absent",
             (EvaluationStatus::Passed, _) => "pass",
             (EvaluationStatus::NotApplicable, _) => "n/a ",
-            (EvaluationStatus::Unknown, PolicySeverity::Error) => "FAIL",
-            (EvaluationStatus::Unknown, _) => "????",
+            // Undecided is not violated, also where it fails the check.
+            (EvaluationStatus::Unknown, _) => "UNKNOWN",
         };
         write!(out, "{word} {}", self.policy_id)?;
         if self.policy_name != self.policy_id.as_str() {

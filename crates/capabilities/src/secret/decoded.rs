@@ -1,5 +1,7 @@
 //! The texts that a text stands for when its encodings are undone, each with a way back to the text itself.
 
+mod dump;
+
 use std::ops::Range;
 
 /// The number of encodings that may be nested: base64 of JSON in a query is three.
@@ -79,6 +81,11 @@ impl Decoded {
         each(&whole);
         for kind in OUTER_KINDS {
             whole.undo(kind).iter().for_each(&mut *each);
+        }
+        whole.each_dump(each);
+        if let Some(plain) = whole.undo(Kind::Escapes(backslash)) {
+            // A dump in a text of JSON has `\n` for its line breaks.
+            plain.each_dump(each);
         }
         whole.each_inside(&KINDS, DEPTH_MAX, each);
     }
@@ -313,17 +320,21 @@ fn form(text: &[u8]) -> Unescaped {
     }
 }
 
-/// Undoes backslashes: the escapes of JSON, also in a text that was escaped twice, octal digits, and those that shells put
-/// before signs.
+/// Undoes backslashes: the escapes of JSON, also in a text that was escaped twice, octal and hexadecimal digits, and those
+/// that shells put before signs.
 fn backslash(text: &[u8]) -> Unescaped {
     let [b'\\', kind, rest @ ..] = text else { return None };
     let plain = match kind {
+        b'a' => 7,
         b'b' => 8,
+        b'v' => 11,
         b'f' => 12,
         b'n' => b'\n',
         b'r' => b'\r',
         b't' => b'\t',
         b'u' => return braced(rest).or_else(|| unicode(rest)),
+        b'U' => return Some((character(rest.get(..8)?, 16)?, 10)),
+        b'x' => return hexadecimal_escapes(text),
         b'0'..=b'3' => return octal(text),
         sign if sign.is_ascii_punctuation() || *sign == b' ' => *sign,
         _ => return None,
@@ -335,6 +346,27 @@ fn backslash(text: &[u8]) -> Unescaped {
 fn octal(text: &[u8]) -> Unescaped {
     let digits = str::from_utf8(text.get(1..4)?).ok()?;
     Some((([u8::from_str_radix(digits, 8).ok()?, 0, 0, 0], 1), 4))
+}
+
+/// Undoes `\x` and two digits: the bytes of one character if several of them make one, as in the bytes of a text, else the
+/// character with this number, as in the text itself.
+fn hexadecimal_escapes(text: &[u8]) -> Unescaped {
+    let escape = |at: usize| match text.get(at * 4..)? {
+        [b'\\', b'x', high, low, ..] => Some(nibble(*high)? << 4 | nibble(*low)?),
+        _ => None,
+    };
+    let first = escape(0)?;
+    let mut plain = [0; 4];
+    for length in 1..=plain.len() {
+        let Some(byte) = escape(length - 1) else { break };
+        *plain.get_mut(length - 1)? = byte;
+        if str::from_utf8(plain.get(..length)?).is_ok() {
+            return Some(((plain, length), 4 * length));
+        }
+    }
+    let mut plain = [0; 4];
+    let count = char::from(first).encode_utf8(&mut plain).len();
+    Some(((plain, count), 4))
 }
 
 /// Undoes the digits in braces after `\u`.

@@ -24,7 +24,7 @@ const LINE_BYTES_MIN: usize = 16;
 
 /// Replaces secrets in texts, also in base64 (with line breaks too), hexadecimal (with anything between the bytes),
 /// percent-encoded, escaped by backslashes, as entities of HTML, as quoted-printable, in UTF-16, up to three of these inside
-/// each other, in base32, as a list of decimal bytes, line by line, without the blanks at their ends, and where a text begins or
+/// each other, in base32, as a list of decimal bytes, in dumps over several lines, line by line, without the blanks at their ends, and where a text begins or
 /// ends inside a secret.
 #[derive(Clone, Default)]
 pub struct Redactor(Option<Arc<Needles>>);

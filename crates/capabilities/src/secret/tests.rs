@@ -8,6 +8,8 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod dumps;
+
 fn vault(secrets: &[(&str, &str)]) -> Vault {
     let mut vault = Vault::default();
     for (name, value) in secrets {

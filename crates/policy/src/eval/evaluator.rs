@@ -53,20 +53,35 @@ pub(crate) type Decided<T> = Result<T, Undecided>;
 pub(crate) struct Scopes<'t>(Vec<(Word, Datum<'t>)>);
 
 impl<'t> Scopes<'t> {
-    pub(super) fn find(&self, name: &Word) -> Option<&Datum<'t>> {
+    pub(crate) fn find(&self, name: &Word) -> Option<&Datum<'t>> {
         self.0.iter().rev().find(|(bound, _)| bound == name).map(|(_, datum)| datum)
     }
 
-    pub(super) fn push(&mut self, name: &Word, datum: Datum<'t>) {
+    pub(crate) fn push(&mut self, name: &Word, datum: Datum<'t>) {
         self.0.push((name.clone(), datum));
     }
 
-    pub(super) fn pop(&mut self) {
+    pub(crate) fn pop(&mut self) {
         self.0.pop();
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Returns the action that a variable among some words is bound to; `words` passes each word to its argument.
+    pub(super) fn action_in(
+        &self,
+        words: &mut dyn FnMut(&mut dyn FnMut(&Word) -> bool) -> bool,
+    ) -> Option<usize> {
+        let mut action = None;
+        words(&mut |word| {
+            if let Some(Datum::Action(at)) = self.find(word) {
+                action = Some(*at);
+            }
+            action.is_some()
+        });
+        action
     }
 }
 
@@ -76,11 +91,13 @@ pub(crate) struct Evaluator<'t> {
     reading: SinceReading,
     known: BTreeMap<Expr, Arc<Truth>>,
     steps_left: u64,
+    /// The action at which evaluation ended without an answer.
+    fault: Option<usize>,
 }
 
 impl<'t> Evaluator<'t> {
     pub(crate) fn new(subject: &'t Subject, reading: SinceReading) -> Self {
-        Self { subject, reading, known: BTreeMap::new(), steps_left: EVALUATION_STEPS_MAX }
+        Self { subject, reading, known: BTreeMap::new(), steps_left: EVALUATION_STEPS_MAX, fault: None }
     }
 
     pub(crate) fn subject(&self) -> &'t Subject {
@@ -99,6 +116,21 @@ impl<'t> Evaluator<'t> {
     /// Gives the next formula its own budget of work.
     pub(crate) fn renew(&mut self) {
         self.steps_left = EVALUATION_STEPS_MAX;
+        self.fault = None;
+    }
+
+    /// Returns the position of the first action at which the formula has no truth value, if an action is the reason.
+    pub(crate) fn fault(&self) -> Option<usize> {
+        self.fault
+    }
+
+    /// Notes the action that a part without a truth value speaks of: that of a variable in it, else the current one.
+    pub(super) fn note_fault(&mut self, fault: &Undecided, bound: Option<usize>, at: Option<usize>) {
+        if !matches!(fault, Undecided::NotASet { .. }) {
+            // Only the kind of a value depends on the trace; the rest is wrong with the formula, or is too much.
+            return;
+        }
+        self.fault = self.fault.or(bound).or(at);
     }
 
     /// Returns the positions where a formula without free variables holds.
@@ -111,12 +143,12 @@ impl<'t> Evaluator<'t> {
         self.holds_at(expr, at, &mut Scopes::default())
     }
 
-    pub(super) fn spend(&mut self, steps: usize) -> Decided<()> {
+    pub(crate) fn spend(&mut self, steps: usize) -> Decided<()> {
         self.steps_left = self.steps_left.checked_sub(steps as u64).ok_or(Undecided::TooMuchWork)?;
         Ok(())
     }
 
-    pub(super) fn eval(&mut self, expr: &Expr, scopes: &mut Scopes<'t>) -> Decided<Arc<Truth>> {
+    pub(crate) fn eval(&mut self, expr: &Expr, scopes: &mut Scopes<'t>) -> Decided<Arc<Truth>> {
         let closed = scopes.is_empty() || !mentions(expr, scopes);
         if let (true, Some(known)) = (closed, self.known.get(expr)) {
             return Ok(known.clone());
@@ -301,7 +333,7 @@ impl<'t> Evaluator<'t> {
 
 impl<'t> Evaluator<'t> {
     /// Returns whether `expr` holds at a position.
-    pub(super) fn holds_at(&mut self, expr: &Expr, at: usize, scopes: &mut Scopes<'t>) -> Decided<bool> {
+    pub(crate) fn holds_at(&mut self, expr: &Expr, at: usize, scopes: &mut Scopes<'t>) -> Decided<bool> {
         if !mentions(expr, scopes) && !self.is_local(expr, scopes) {
             return Ok(self.eval(expr, scopes)?.at(at));
         }
@@ -449,14 +481,20 @@ impl<'t> Evaluator<'t> {
     }
 
     /// Returns the elements a variable ranges over: those of the set, or every action without a set.
-    pub(super) fn range(
+    pub(crate) fn range(
         &mut self,
         set: Option<&Term>,
         at: Option<usize>,
         scopes: &mut Scopes<'t>,
     ) -> Decided<Vec<Datum<'t>>> {
         let Some(set) = set else { return Ok((0..self.len()).map(Datum::Action).collect()) };
-        self.set(set, at, scopes)
+        let elements = self.set(set, at, scopes);
+        if let Err(fault) = &elements {
+            let bound = scopes.action_in(&mut |found| any_term_word(set, found));
+            let at = at.filter(|_| self.varies(set, scopes));
+            self.note_fault(fault, bound, at);
+        }
+        elements
     }
 
     /// Returns the elements of a set for which the body is `holds`.

@@ -17,9 +17,9 @@ mod truth;
 
 pub(crate) use atom::ActionFacts;
 pub(crate) use datum::Datum;
-pub(crate) use evaluator::{Decided, Evaluator, any_word};
+pub(crate) use evaluator::{Decided, Evaluator, Scopes, any_word};
 pub use evaluator::{EVALUATION_STEPS_MAX, Undecided};
 pub use subject::{Subject, TraceDefect};
 pub(crate) use term::CURRENT;
 pub use truth::SinceReading;
-pub(crate) use truth::{Bits, PastState, Truth};
+pub(crate) use truth::{PastState, Truth};

@@ -5,7 +5,7 @@ use hence_review::vocabulary::{ActionCategory, ArtifactType, EvaluationStatus};
 use hence_review::wire::Artifact;
 
 use super::datum::{Datum, compare, same};
-use super::evaluator::{Decided, Evaluator, Scopes};
+use super::evaluator::{Decided, Evaluator, Scopes, any_word};
 use super::identity;
 use super::term::{CURRENT, Side};
 use super::truth::{Bits, Truth};
@@ -15,15 +15,7 @@ use crate::vocabulary::{Atom, Function, is_trace_list};
 impl<'t> Evaluator<'t> {
     /// Evaluates a comparison, a membership or a term used as a formula, at every position only if it varies.
     pub(super) fn relation(&mut self, expr: &Expr, scopes: &mut Scopes<'t>) -> Decided<Truth> {
-        let varies = match expr {
-            Expr::Compare { left, right, .. } => {
-                self.subject_varies(left, scopes) || self.varies(right, scopes)
-            }
-            Expr::Member { element, set } => self.varies(element, scopes) || self.varies(set, scopes),
-            Expr::Holds(term) => self.varies(term, scopes),
-            _ => true,
-        };
-        if !varies {
+        if !self.relation_varies(expr, scopes) {
             return Ok(Truth::Constant(self.relation_at(expr, None, scopes)?));
         }
         if self.subject.is_empty() {
@@ -39,6 +31,18 @@ impl<'t> Evaluator<'t> {
             }
         }
         Ok(Truth::Varying(bits))
+    }
+
+    /// Returns whether a comparison, a membership or a term used as a formula depends on the position.
+    pub(crate) fn relation_varies(&self, expr: &Expr, scopes: &Scopes<'t>) -> bool {
+        match expr {
+            Expr::Compare { left, right, .. } => {
+                self.subject_varies(left, scopes) || self.varies(right, scopes)
+            }
+            Expr::Member { element, set } => self.varies(element, scopes) || self.varies(set, scopes),
+            Expr::Holds(term) => self.varies(term, scopes),
+            _ => true,
+        }
     }
 
     /// `Type ∈ ancestors(a)` at every position, by one walk of the graph instead of one per action.
@@ -83,6 +87,16 @@ impl<'t> Evaluator<'t> {
         at: Option<usize>,
         scopes: &mut Scopes<'t>,
     ) -> Decided<bool> {
+        let decided = self.decide_relation(expr, at, scopes);
+        if let Err(fault) = &decided {
+            let bound = scopes.action_in(&mut |found| any_word(expr, found));
+            let at = at.filter(|_| self.relation_varies(expr, scopes));
+            self.note_fault(fault, bound, at);
+        }
+        decided
+    }
+
+    fn decide_relation(&mut self, expr: &Expr, at: Option<usize>, scopes: &mut Scopes<'t>) -> Decided<bool> {
         Ok(match expr {
             Expr::Compare { left, comparison, right: Term::Empty } => {
                 let found = self.datum(left, Side::Subject, at, scopes)?;

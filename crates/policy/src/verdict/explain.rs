@@ -72,6 +72,13 @@ impl Explanation {
     }
 }
 
+impl Explanation {
+    /// Adds a step about the whole trace.
+    pub(super) fn add_for_trace(&mut self, found: String) {
+        self.steps.push(Step { action: None, found });
+    }
+}
+
 /// Explains why a formula does not hold at the start of a trace.
 pub(super) fn explain_failure(expr: &Expr, evaluator: &mut Evaluator<'_>) -> Decided<Explanation> {
     let mut explainer = Explainer { evaluator, steps: Vec::new() };
@@ -79,7 +86,7 @@ pub(super) fn explain_failure(expr: &Expr, evaluator: &mut Evaluator<'_>) -> Dec
     Ok(Explanation { steps: explainer.steps })
 }
 
-fn action_ref(subject: &Subject, at: usize) -> Option<ActionRef> {
+pub(super) fn action_ref(subject: &Subject, at: usize) -> Option<ActionRef> {
     let action = subject.trace().actions().get(at)?;
     Some(ActionRef { position: at, id: action.id(), action_type: action.type_word().to_owned() })
 }
@@ -234,9 +241,10 @@ impl Explainer<'_, '_> {
         };
         let wanted = *quantifier != Quantifier::All;
         let found = self.evaluator.elements_where(variable, set, body, at, wanted)?;
+        let subject = self.evaluator.subject();
         let text = match (quantifier, found.first()) {
-            (Quantifier::All, Some(first)) => format!("`{body}` does not hold for {}", name(first)),
-            (Quantifier::Some, Some(first)) => format!("`{body}` holds for {}", name(first)),
+            (Quantifier::All, Some(first)) => format!("`{body}` does not hold for {}", name(subject, first)),
+            (Quantifier::Some, Some(first)) => format!("`{body}` holds for {}", name(subject, first)),
             (Quantifier::One, Some(_)) => format!("`{body}` holds for {} elements of `{set}`", found.len()),
             (Quantifier::All, None) => format!("`{body}` holds for every element of `{set}`"),
             (_, None) => format!("`{body}` holds for no element of `{set}`"),
@@ -245,10 +253,11 @@ impl Explainer<'_, '_> {
     }
 }
 
-fn name(datum: &Datum<'_>) -> String {
+fn name(subject: &Subject, datum: &Datum<'_>) -> String {
     match datum {
         Datum::Element(element) => format!("`{}`", element.name()),
-        Datum::Action(at) => format!("the action at /actions/{at}"),
+        Datum::Action(at) => action_ref(subject, *at)
+            .map_or_else(|| format!("the action at /actions/{at}"), |action| action.to_string()),
         other => other.as_text().map_or_else(|| "an element".to_owned(), |text| format!("`{text}`")),
     }
 }

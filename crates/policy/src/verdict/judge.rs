@@ -4,16 +4,14 @@ use hence_review::ending::Basis;
 use hence_review::vocabulary::EvaluationStatus;
 
 use super::absence::holds_by_absence;
-use super::explain::{Explanation, explain_failure};
+use super::explain::{Explanation, action_ref, explain_failure};
+use super::witness::name_witnesses;
 use super::{Verdict, Witnesses};
-use crate::eval::{Bits, Decided, Evaluator, Truth, any_word};
-use crate::formula::{Comparison, Expr, Quantifier, Unary};
+use crate::eval::{Decided, Evaluator, Truth, any_word};
+use crate::formula::{Expr, Unary};
 use crate::named_check::{self, NamedCheck, Outcome};
 use crate::policy::{Policy, Rule};
 use crate::vocabulary::Atom;
-
-/// The number of offending elements a verdict names. More would tell a reader nothing new.
-const ELEMENTS_NAMED_MAX: usize = 1000;
 
 /// Evaluates one policy.
 pub(crate) fn judge(policy: &Policy, evaluator: &mut Evaluator<'_>) -> Verdict {
@@ -27,7 +25,6 @@ pub(crate) fn judge(policy: &Policy, evaluator: &mut Evaluator<'_>) -> Verdict {
         checked_at_action_id: evaluator.subject().highest_action_id(),
         evidence: Witnesses::default(),
         violating: Witnesses::default(),
-        offending: Vec::new(),
         heuristic_words: Vec::new(),
         explanation: None,
         reason: None,
@@ -55,9 +52,14 @@ pub(crate) fn judge(policy: &Policy, evaluator: &mut Evaluator<'_>) -> Verdict {
     if let Ok(guessed) = endings_read_from_words(rule.expr(), evaluator) {
         verdict.heuristic_words.extend(guessed);
     }
+    evaluator.renew();
     if let Err(undecided) = decide(rule, evaluator, &mut verdict) {
         verdict.status = EvaluationStatus::Unknown;
-        verdict.reason = Some(undecided.to_string());
+        let action = evaluator.fault().and_then(|at| action_ref(evaluator.subject(), at));
+        verdict.reason = Some(match action {
+            Some(action) => format!("{undecided}, first at {action}"),
+            None => undecided.to_string(),
+        });
     }
     verdict
 }
@@ -155,18 +157,18 @@ fn decide(rule: &Rule, evaluator: &mut Evaluator<'_>, verdict: &mut Verdict) -> 
     };
     let holds = evaluator.truth(expr)?.at(0);
     verdict.status = if holds { EvaluationStatus::Passed } else { EvaluationStatus::Failed };
-    match expr {
-        Expr::Unary(Unary::Globally, body) => add_positions(body, evaluator, verdict)?,
-        _ => add_elements(expr, 0, !holds, evaluator, verdict)?,
-    }
-    if !holds {
-        let positions = violating_positions(expr, evaluator)?;
-        let subject = evaluator.subject();
-        verdict.offending = positions.ones().filter_map(|at| subject.action_id(at)).collect();
+    if let Expr::Unary(Unary::Globally, body) = expr {
+        add_evidence(body, evaluator, verdict)?;
     }
     verdict.absent = verdict.status == EvaluationStatus::Passed && holds_by_absence(expr, evaluator)?;
     if !holds {
-        verdict.explanation = Some(explain_failure(expr, evaluator)?);
+        let mut explanation = explain_failure(expr, evaluator)?;
+        let named = name_witnesses(expr, evaluator)?;
+        verdict.violating = named.witnesses;
+        if let Some(limit) = named.incomplete {
+            explanation.add_for_trace(format!("not every violating action is named: {limit}"));
+        }
+        verdict.explanation = Some(explanation);
     }
     Ok(())
 }
@@ -182,101 +184,29 @@ fn fill_in(outcome: &Outcome, evaluator: &Evaluator<'_>, verdict: &mut Verdict) 
         (false, true) => EvaluationStatus::Passed,
         (false, false) => EvaluationStatus::NotApplicable,
     };
-    verdict.offending = verdict.violating.action_ids.clone();
     verdict.explanation = Explanation::of_fault(subject, outcome);
     if !outcome.applies() {
         verdict.reason = Some("the trace has nothing of what the policy checks".to_owned());
     }
 }
 
-/// Splits the positions of a top-level `G` into evidence and violations, and decides whether the rule ever applied.
-fn add_positions(body: &Expr, evaluator: &mut Evaluator<'_>, verdict: &mut Verdict) -> Decided<()> {
+/// Adds the actions that satisfy a top-level `G` where it applies, and decides whether it ever applied.
+fn add_evidence(body: &Expr, evaluator: &mut Evaluator<'_>, verdict: &mut Verdict) -> Decided<()> {
     let len = evaluator.len();
-    let subject = evaluator.subject();
-    let (evidence, violating) = match body {
+    let evidence = match body {
         Expr::Implies(trigger, _) => {
             let triggered = evaluator.truth(trigger)?.bits(len);
-            // Where it is triggered, the rule holds exactly when its demand does.
-            let satisfied = evaluator.truth(body)?.bits(len);
             if triggered.is_empty() {
                 verdict.status = EvaluationStatus::NotApplicable;
                 verdict.reason = Some(format!("`{trigger}` never holds"));
             }
-            (triggered.and(&satisfied), triggered.and(&satisfied.not()))
+            // Where it is triggered, the rule holds exactly when its demand does.
+            triggered.and(&evaluator.truth(body)?.bits(len))
         }
-        Expr::Not(forbidden) => (Truth::Constant(false).bits(len), evaluator.truth(forbidden)?.bits(len)),
-        other => {
-            let holds = evaluator.truth(other)?.bits(len);
-            let fails = holds.not();
-            (holds, fails)
-        }
+        // That something did not happen is no evidence.
+        Expr::Not(_) => Truth::Constant(false).bits(len),
+        other => evaluator.truth(other)?.bits(len),
     };
-    verdict.evidence = Witnesses::at(subject, evidence.ones());
-    verdict.violating = Witnesses::at(subject, violating.ones());
-    let demand = match body {
-        Expr::Implies(_, demand) => demand,
-        other => other,
-    };
-    if let Some(first) = violating.ones().next() {
-        add_elements(demand, first, true, evaluator, verdict)?;
-    }
-    Ok(())
-}
-
-/// Returns the actions that violate a formula which fails: those that it forbids, and those beyond a bound.
-fn violating_positions(expr: &Expr, evaluator: &mut Evaluator<'_>) -> Decided<Bits> {
-    let len = evaluator.len();
-    Ok(match expr {
-        Expr::And(parts) => {
-            let mut all = Bits::filled(len, false);
-            for part in parts {
-                violating_positions(part, evaluator)?.ones().for_each(|at| all.set(at));
-            }
-            all
-        }
-        Expr::Unary(Unary::Globally, body) => evaluator.truth(body)?.bits(len).not(),
-        Expr::Not(inner) => match &**inner {
-            Expr::Unary(Unary::Finally, body) => evaluator.truth(body)?.bits(len),
-            _ => Bits::filled(len, false),
-        },
-        Expr::Count { of, comparison: comparison @ (Comparison::AtMost | Comparison::Below), bound } => {
-            let (mut beyond, mut calls) = (Bits::filled(len, false), 0_u64);
-            for at in evaluator.truth(of)?.bits(len).ones() {
-                calls = calls.saturating_add(evaluator.subject().calls(at));
-                if !comparison.holds(calls.cmp(bound)) {
-                    beyond.set(at);
-                }
-            }
-            beyond
-        }
-        _ => Bits::filled(len, false),
-    })
-}
-
-/// Adds the elements of a quantifier that make it fail.
-fn add_elements(
-    expr: &Expr,
-    at: usize,
-    failed: bool,
-    evaluator: &mut Evaluator<'_>,
-    verdict: &mut Verdict,
-) -> Decided<()> {
-    let (quantified, negated) = match expr {
-        Expr::Not(inner) => (&**inner, true),
-        other => (other, false),
-    };
-    let Expr::Quantified { quantifier, variable, set: Some(set), body } = quantified else { return Ok(()) };
-    // ∀ fails by elements that do not satisfy the body; ¬∃, and ∃! by too many, by those that do.
-    let offending = match (quantifier, negated) {
-        (Quantifier::All, false) => false,
-        (Quantifier::Some, true) | (Quantifier::One, false) => true,
-        _ => return Ok(()),
-    };
-    if failed {
-        let found = evaluator.elements_where(variable, set, body, at, offending)?;
-        for element in found.iter().take(ELEMENTS_NAMED_MAX) {
-            verdict.violating.add(evaluator.subject(), element);
-        }
-    }
+    verdict.evidence = Witnesses::at(evaluator.subject(), evidence.ones());
     Ok(())
 }

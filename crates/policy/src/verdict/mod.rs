@@ -3,6 +3,7 @@
 mod absence;
 mod explain;
 mod judge;
+mod witness;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use hence_review::vocabulary::{EvaluationStatus, PolicySeverity};
 pub use explain::{ActionRef, Explanation, Step};
 pub(crate) use judge::judge;
 
-use crate::eval::{Datum, Subject};
+use crate::eval::Subject;
 use crate::policy::PolicyId;
 
 /// The number of violating actions that a line of text names. JSON names all of them.
@@ -40,8 +41,6 @@ pub struct Verdict {
     pub evidence: Witnesses,
     /// The parts of the trace that violated it.
     pub violating: Witnesses,
-    /// Every action that violates it, also of a formula whose recorded verdict names none, such as a count. For people.
-    pub offending: Vec<i64>,
     /// Words that were searched for in texts: the verdict rests on a guess about them.
     pub heuristic_words: Vec<String>,
     /// The explanation of a failure.
@@ -53,7 +52,7 @@ pub struct Verdict {
 impl Verdict {
     /// Returns the actions that violate the policy, where there are several: the first ones, and how many more.
     pub(crate) fn violating_actions(&self) -> Option<String> {
-        let ids = &self.offending;
+        let ids = &self.violating.action_ids;
         if self.status != EvaluationStatus::Failed || ids.len() < 2 {
             return None;
         }
@@ -160,31 +159,5 @@ impl Witnesses {
             }
         }
         witnesses
-    }
-
-    /// Adds an element a quantifier ranged over.
-    pub(crate) fn add(&mut self, subject: &Subject, datum: &Datum<'_>) {
-        match datum {
-            Datum::Artifact(id) => push_new(&mut self.artifact_ids, id),
-            Datum::Action(at) => {
-                self.action_ids.extend(subject.action_id(*at));
-            }
-            Datum::Element(element) if &*element.list == "residuals" => {
-                push_new(&mut self.residual_ids, &element.name());
-            }
-            Datum::Element(element) => push_new(&mut self.elements, &element.name()),
-            other => {
-                if let Some(text) = other.as_text() {
-                    push_new(&mut self.elements, text);
-                }
-            }
-        }
-    }
-}
-
-/// Adds an id once. The lists are short: offending elements, not all elements.
-fn push_new(list: &mut Vec<Arc<str>>, id: &str) {
-    if !list.iter().any(|known| &**known == id) {
-        list.push(id.into());
     }
 }

@@ -67,7 +67,7 @@ fn an_undecided_policy_fails_a_check_like_a_violated_one_of_its_severity() {
     );
     assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "open.json"]), @r"
     kept.yaml: does not pass
-      FAIL open: undecided: `type` is not a set
+      UNKNOWN open: undecided: `type` is not a set, first at action 1 (RunTests)
       0 proven, 0 absent, 0 failed, 0 vacuous, 1 unknown
     [exit 1]
     ");
@@ -83,7 +83,7 @@ fn an_undecided_policy_fails_a_check_like_a_violated_one_of_its_severity() {
     );
     assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "open.json", "--fail-on", "unknown"]), @r"
     kept.yaml: does not pass
-      ???? open: undecided: `type` is not a set
+      UNKNOWN open: undecided: `type` is not a set, first at action 1 (RunTests)
       0 proven, 0 absent, 0 failed, 0 vacuous, 1 unknown
     [exit 1]
     ");
@@ -214,7 +214,7 @@ fn a_failed_warning_fails_a_check_on_request_and_a_meaningless_policy_always() {
     ");
     assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "no-meaning.json"]), @r"
     kept.yaml: does not pass
-      FAIL u: undecided: there is no function `nosuch` of 1 arguments at column 16
+      UNKNOWN u: undecided: there is no function `nosuch` of 1 arguments at column 16
       0 proven, 0 absent, 0 failed, 0 vacuous, 1 unknown
     [exit 1]
     ");
@@ -273,8 +273,8 @@ fn a_trace_that_cannot_be_checked_is_unknown_and_does_not_pass() {
     assert_snapshot!(world.cli(&["policy", "check", "twice.json", "--policy", "rules.toml"]), @r"
     twice.json: does not pass
       the trace cannot be judged: id 1 occurs twice: `/actions/0` and `/actions/1`
-      FAIL tests-first: undecided: id 1 occurs twice: `/actions/0` and `/actions/1`
-      ???? deploys-approved: undecided: id 1 occurs twice: `/actions/0` and `/actions/1`
+      UNKNOWN tests-first: undecided: id 1 occurs twice: `/actions/0` and `/actions/1`
+      UNKNOWN deploys-approved: undecided: id 1 occurs twice: `/actions/0` and `/actions/1`
       0 proven, 0 absent, 0 failed, 0 vacuous, 2 unknown
     [exit 1]
     ");
