@@ -50,7 +50,7 @@ mod worker;
 pub use clock::{Clock, SystemClock};
 pub use cron::{Cron, CronError, Zone};
 pub use error::{QueueError, Refusal};
-pub use folder::{CutTail, Folder, FolderQueue, LOCK_WAIT};
+pub use folder::{CutTail, Folder, FolderFinding, FolderQueue, LOCK_WAIT};
 pub use hosted::{Host, HostedQueue, Promise};
 pub use job::{
     CAPABILITIES_MAX, CHILDREN_MAX, ClaimRow, DECLINED_MAX, Declined, Job, JobState, NewJob,

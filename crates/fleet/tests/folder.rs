@@ -198,3 +198,79 @@ fn reading_a_queue_that_does_not_exist_makes_nothing() {
     assert_eq!(queue.queues().unwrap().len(), 1);
     assert!(!folder.path().join("queue").exists());
 }
+
+fn findings(queue: &FolderQueue) -> Vec<String> {
+    queue.inspect().iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_check_of_the_folder_names_everything_that_no_queue_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let queue = open(folder.path());
+    assert_eq!(findings(&queue), Vec::<String>::new(), "a queue that nobody has used");
+    for name in ["a", "b", "c"] {
+        queue.submit(&NewJob::of(run(name))).unwrap();
+    }
+    assert_eq!(findings(&queue), Vec::<String>::new());
+    let path = folder.path().join("queue");
+    let log = std::fs::read(path.join("log")).unwrap();
+
+    // Garbage, a hole, and a line that is missing.
+    let mut hole = log.clone();
+    let middle = hole.len() / 2;
+    hole[middle..middle + 8].fill(0);
+    let lines: Vec<&[u8]> = log.split_inclusive(|byte| *byte == b'\n').collect();
+    let without_a_line = [&lines[..1], &lines[2..]].concat().concat();
+    for (damage, expected) in [
+        (b"garbage\n".to_vec(), "queue/log: line 1: "),
+        (hole, "queue/log: line "),
+        (without_a_line, "queue/log: line 2: its sum does not follow"),
+    ] {
+        std::fs::write(path.join("log"), damage).unwrap();
+        let found = findings(&queue);
+        assert!(found.len() == 1 && found[0].starts_with(expected), "{found:?}");
+    }
+
+    // A folder and a link in the place of the log.
+    std::fs::remove_file(path.join("log")).unwrap();
+    std::fs::create_dir(path.join("log")).unwrap();
+    assert_eq!(findings(&queue), ["queue/log: expected a plain file, found a folder"]);
+    std::fs::remove_dir(path.join("log")).unwrap();
+    std::fs::write(path.join("log"), &log).unwrap();
+
+    std::fs::write(path.join("lock"), "garbage").unwrap();
+    std::fs::write(path.join("junk"), "").unwrap();
+    std::fs::create_dir(path.join("folder")).unwrap();
+    assert_eq!(
+        findings(&queue),
+        [
+            "queue/lock: expected an empty file, found 7 bytes",
+            "queue/folder: no queue writes a file of that name",
+            "queue/junk: no queue writes a file of that name",
+        ]
+    );
+    std::fs::remove_dir_all(&path).unwrap();
+    std::fs::write(&path, "").unwrap();
+    assert_eq!(findings(&queue), ["queue: expected a folder, found a file"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_check_of_the_folder_follows_no_link_and_waits_for_no_pipe() {
+    let folder = tempfile::tempdir().unwrap();
+    let queue = open(folder.path());
+    queue.submit(&NewJob::of(run("a"))).unwrap();
+    let path = folder.path().join("queue");
+    std::fs::rename(path.join("log"), folder.path().join("elsewhere")).unwrap();
+    std::os::unix::fs::symlink(folder.path().join("elsewhere"), path.join("log")).unwrap();
+    assert_eq!(findings(&queue), ["queue/log: expected a plain file, found a link"]);
+    std::fs::remove_file(path.join("log")).unwrap();
+    std::fs::remove_file(path.join("lock")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(path.join("log")).arg(path.join("lock")).status();
+    if !made.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: there is no mkfifo here");
+        return;
+    }
+    let pipe = "expected a plain file, found a pipe, a socket or a device";
+    assert_eq!(findings(&queue), [format!("queue/lock: {pipe}"), format!("queue/log: {pipe}")]);
+}

@@ -16,7 +16,7 @@ mod man;
 mod new;
 pub(crate) mod policy;
 mod position;
-mod remove;
+pub(crate) mod remove;
 mod repl;
 mod replay;
 mod resume;

@@ -114,7 +114,7 @@ pub(crate) const fn for_code(code: Code) -> Hint {
         Code::NoSuchQueue => "`hence queue list` lists the queues; `hence queue add NAME` makes one",
         Code::QueueRefused => "nothing was changed; `hence fleet` shows queues, workers and stuck runs",
         Code::QueueUnusable => {
-            "the runs are not affected; `hence submit` with the same --run-id or --key is safe to repeat"
+            "the runs are not affected; fix what the message names (`hence doctor` lists it), then repeat the command"
         }
         Code::Schedule => "`hence queue schedules` lists the schedules; nothing was submitted",
         Code::WorkerName => {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use hence_fleet::{FolderQueue, JobQueue};
+use hence_fleet::{FolderFinding, FolderQueue, JobQueue};
 use hence_store::{FileStore, StoreError, StoreHandle};
 use hence_store_postgres::{BucketAccess, PostgresStore, Settings};
 
@@ -23,6 +23,9 @@ const BUCKET_ACCESS_START: &str = "AWS_";
 
 /// The folder of the queue inside the folder of a store.
 const QUEUE_FOLDER: &str = "queue";
+
+/// The entries that a store makes in its folder, besides the queue and the stores inside of it.
+const STORE_ENTRIES: [&str; 6] = ["format", "index", "tmp", "runs", "blobs", "removed"];
 
 /// The place of a store.
 #[derive(Clone, PartialEq, Eq)]
@@ -81,6 +84,29 @@ impl StorePlace {
             Self::Folder(folder) => Ok(Box::new(FolderQueue::at(folder.join(QUEUE_FOLDER)))),
             Self::Database(address) => Ok(Box::new(connect(address)?.queue())),
         }
+    }
+
+    /// Lists what is wrong with the queue, and the entries of the store's folder that belong to no part of a store. Of a
+    /// database there is nothing to list.
+    pub(crate) fn findings_beside_runs(&self, sections: &[&str]) -> Vec<FolderFinding> {
+        let Self::Folder(folder) = self else { return Vec::new() };
+        let mut found = FolderQueue::at(folder.join(QUEUE_FOLDER)).inspect();
+        let is_known =
+            |name: &str| STORE_ENTRIES.contains(&name) || name == QUEUE_FOLDER || sections.contains(&name);
+        let mut foreign: Vec<String> = std::fs::read_dir(folder)
+            .map(|entries| {
+                let names =
+                    entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()));
+                names.filter(|name| !is_known(name)).collect()
+            })
+            .unwrap_or_default();
+        foreign.sort();
+        found.extend(
+            foreign
+                .into_iter()
+                .map(|name| FolderFinding::Stray(format!("{name}: the store did not create it"))),
+        );
+        found
     }
 
     /// Returns whether the store is where it is looked for without `--store`, so that an advised command need not name it.

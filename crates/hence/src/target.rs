@@ -10,6 +10,7 @@ use hence_store::{AttachmentName, RunId, StoreError, StoreHandle};
 
 use crate::address::Address;
 use crate::code::Code;
+use crate::commands::remove::contradiction;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::{bundle, hint, input, journal_end, skills};
@@ -85,10 +86,15 @@ pub(crate) fn unknown_run(store: &StoreHandle, name: &str) -> CliError {
 
 /// Describes a run that was removed, if its tombstone is in the store.
 fn removed(store: &StoreHandle, name: &str) -> Option<String> {
-    let stone = store.tombstone(&RunId::new(name).ok()?).ok()??;
-    let stone = hence_canon::parse(&stone).ok()?;
+    let bytes = store.tombstone(&RunId::new(name).ok()?).ok()??;
+    let stone = hence_canon::parse(&bytes).ok()?;
     let text = |key: &str| stone.get(key).and_then(Value::as_str).unwrap_or("unknown").to_owned();
-    Some(format!("run {name} was removed at {}; its head was {}", text("removed_at"), text("head")))
+    let removed = format!("run {name} was removed at {}", text("removed_at"));
+    Some(match contradiction(&bytes) {
+        // A head that the tombstone itself contradicts is no evidence of anything.
+        Some(contradiction) => format!("{removed}; its tombstone is damaged: {contradiction}"),
+        None => format!("{removed}; its head was {}", text("head")),
+    })
 }
 
 /// Returns the name of the problem's attachment.

@@ -24,6 +24,7 @@
 //! What a person was told (submitted, woken, cancelled, paused, limited, scheduled) is synced before it is acknowledged, with
 //! every line before it. Claims, heartbeats and reports of workers are not: power loss ends the workers too.
 
+mod inspect;
 mod log;
 mod log_file;
 
@@ -38,6 +39,7 @@ use crate::error::{QueueError, Refusal};
 use crate::hosted::{Host, HostedQueue, Promise};
 use crate::names::Time;
 use crate::state::QueueState;
+pub use inspect::FolderFinding;
 use log_file::{Loaded, LogFile};
 
 /// The longest wait for the lock. A change takes milliseconds; a holder that takes longer is stopped or hangs.
@@ -103,6 +105,12 @@ impl FolderQueue {
     /// Returns what was cut off since the last call, for somebody to report.
     pub fn take_cuts(&self) -> Vec<CutTail> {
         self.0.take_cuts()
+    }
+
+    /// Lists what is wrong in the folder: a log that cannot be read, links, pipes and folders in the place of files, and
+    /// names that no queue writes. Nothing is changed.
+    pub fn inspect(&self) -> Vec<FolderFinding> {
+        inspect::inspect(&self.0.path)
     }
 }
 

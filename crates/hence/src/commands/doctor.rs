@@ -1,5 +1,6 @@
 //! `hence doctor`: checks the store and repairs it.
 
+use hence_fleet::FolderFinding;
 use hence_sandbox::{INSTALL_COMMAND, Monty, WorkerProgram};
 use hence_store::{Condition, Finding, Gravity, RunId, RunSummary, StoreHandle};
 
@@ -161,7 +162,7 @@ fn examine(
     Ok(gravity)
 }
 
-/// Lists the tombstones that are not those of the runs they are named after.
+/// Lists the tombstones that are not those of the runs they are named after, or that contradict themselves.
 fn wrong_tombstones(store: &StoreHandle) -> Result<Vec<String>, CliError> {
     let mut found = Vec::new();
     for run in store.tombstones()? {
@@ -169,6 +170,8 @@ fn wrong_tombstones(store: &StoreHandle) -> Result<Vec<String>, CliError> {
         let Ok(Some(stone)) = store.tombstone(&run) else { continue };
         if !super::remove::is_tombstone_of(&stone, &run) {
             found.push(format!("removed/{run}: it is not the tombstone of a run of that name"));
+        } else if let Some(contradiction) = super::remove::contradiction(&stone) {
+            found.push(format!("removed/{run}: {contradiction}"));
         }
     }
     Ok(found)
@@ -221,6 +224,12 @@ pub(super) fn run(context: &Context, args: &DoctorArgs) -> Result<Exit, CliError
     }
     if let Some(reviews) = store.within(REVIEWS)? {
         gravity = gravity.max(examine(context, (&reviews, REVIEWS), check_reviews, &mut report)?);
+    }
+    for finding in context.place.findings_beside_runs(&[SCOPES, REVIEWS]) {
+        if matches!(finding, FolderFinding::Damage(_)) {
+            gravity = Gravity::Damage;
+        }
+        report.findings.push(finding.to_string());
     }
     say_worker(context, &store);
     context.print(&report)?;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hence_canon::{Digest, Object, Value};
-use hence_journal::{Chained, Lines, RecordIndex, read_tail};
+use hence_journal::{Chained, Head, Lines, RecordIndex, read_tail};
 use hence_store::{Finding, Lease, RunId, StoreHandle};
 
 use super::runs::{self, RunFacts};
@@ -261,6 +261,40 @@ pub(super) fn is_tombstone_of(stone: &[u8], run: &RunId) -> bool {
     let Ok(stone) = hence_canon::parse(stone) else { return false };
     let is = |key: &str, text: &str| stone.get(key).and_then(Value::as_str) == Some(text);
     is("format", FORMAT) && is("run", run.as_str())
+}
+
+/// Describes how the head of a tombstone contradicts its hashes, if it does: the head is the hash of the last record and the
+/// number of records. Hashes of records that could not be read are null.
+pub(crate) fn contradiction(stone: &[u8]) -> Option<String> {
+    let Ok(stone) = hence_canon::parse(stone) else { return Some("it cannot be read".to_owned()) };
+    let hashes = match stone.get("hashes").map(Value::as_array) {
+        Some(Some(hashes)) => hashes,
+        _ => return Some("its `hashes` are not a list".to_owned()),
+    };
+    let is_hash =
+        |hash: &Value| hash.is_null() || hash.as_str().is_some_and(|text| text.parse::<Digest>().is_ok());
+    if let Some(at) = hashes.iter().position(|hash| !is_hash(hash)) {
+        return Some(format!("its hash of record {at} is no hash"));
+    }
+    let head = match stone.get("head") {
+        None => return None,
+        Some(head) => head.as_str().unwrap_or_default(),
+    };
+    let Ok(Head { hash, records }) = head.parse::<Head>() else {
+        return Some(format!("its head {head:?} is not HASH:COUNT"));
+    };
+    let count = u64::try_from(hashes.len()).unwrap_or(u64::MAX);
+    match hashes.last() {
+        // The header of the journal could not be read when the run was removed.
+        None => None,
+        _ if count != records.get() => {
+            Some(format!("its head counts {} records, and it has {count} hashes", records.get()))
+        }
+        Some(Value::String(last)) if **last != *hash.to_string() => {
+            Some(format!("its head is {hash}, and the hash of its last record is {last}"))
+        }
+        _ => None,
+    }
 }
 
 /// Returns the tombstone of a run: its head, the hash of each record, and the digests of its documents. A head that

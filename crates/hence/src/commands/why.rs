@@ -196,7 +196,11 @@ pub(crate) fn explain(context: &Context, store: &StoreHandle, id: &RunId) -> Res
         since: None,
         asked: Vec::new(),
         held_by,
-        job: fleet::job_of(context, id)?,
+        // The queue has no truth about a run, so one that cannot be read hides nothing about it.
+        job: fleet::job_of(context, id).unwrap_or_else(|error| {
+            context.say(format_args!("run {id}: its place in the queue is not known: {error}"));
+            None
+        }),
         retry: skills::retry_of(store, id).map(|retry| retry.as_str().to_owned()),
         retries: skills::links(store, id).retries,
         failures: Vec::new(),

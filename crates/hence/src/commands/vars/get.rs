@@ -36,17 +36,22 @@ pub(super) fn run(context: &Context, session: &mut Session<'_>, args: &GetArgs) 
         (None, false) if !session.is_driven_by_steps() => read_counted(session, args)?,
         (at, _) => peek(session, args, at.as_deref().unwrap_or("now"))?,
     };
+    print_value(context, &args.name, value, value_type)?;
+    Ok(Exit::Yes)
+}
+
+/// Prints a stored value: a text as it is, with its escape sequences made visible on a terminal.
+fn print_value(context: &Context, name: &str, value: Value, value_type: String) -> Result<(), CliError> {
     match &value {
         // What another program wrote must not control the terminal of the reader.
         Value::String(text) if !context.is_json() && std::io::stdout().is_terminal() => {
             let lines: Vec<String> = text.lines().map(escape).collect();
-            context.write_document(&lines.join("\n"))?;
+            context.write_document(&lines.join("\n"))
         }
         // A text may be large, so it is written without a copy.
-        Value::String(text) if !context.is_json() => context.write_document(text)?,
-        _ => context.print(&GetReport { name: args.name.clone(), value: Data(value), value_type })?,
+        Value::String(text) if !context.is_json() => context.write_document(text),
+        _ => context.print(&GetReport { name: name.to_owned(), value: Data(value), value_type }),
     }
-    Ok(Exit::Yes)
 }
 
 /// Reads a value; the read is counted and recorded.
@@ -73,8 +78,7 @@ pub(super) fn result(
     let child = child_of(session, state, &args.child)?;
     let op = Op::ChildResult { child };
     if let Reply::Value { value, value_type, .. } = session.call(&Call::On { state, op })? {
-        let (name, value_type) = (args.child.clone(), value_type.to_string());
-        context.print(&GetReport { name, value: Data(value), value_type })?;
+        print_value(context, &args.child, value, value_type.to_string())?;
     }
     Ok(Exit::Yes)
 }
