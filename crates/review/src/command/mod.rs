@@ -6,6 +6,7 @@
 
 mod aliases;
 mod builders;
+mod code;
 mod echoed;
 mod ended;
 mod files;

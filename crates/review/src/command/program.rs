@@ -3,6 +3,7 @@
 use crate::shell::Word;
 
 use super::builders::{builders, gradle, maven};
+use super::code::{of_code, only_lists};
 use super::files::FolderPath;
 use super::formatters::formatter;
 use super::services::packages_and_services;
@@ -177,27 +178,6 @@ pub(super) fn tests(arguments: &[&str]) -> Deed {
     if lists || hands_list { Deed::Other } else { Deed::Tests }
 }
 
-/// Options and commands with which a single runner only shows what it would run.
-fn only_lists(name: &str, arguments: &[&str]) -> bool {
-    let has = |options: &[&str]| arguments.iter().any(|argument| options.contains(argument));
-    match name {
-        "tox" => {
-            has(&["-l", "--listenvs", "-a", "--listenvs-all", "--showconfig", "--notest"])
-                || arguments
-                    .first()
-                    .is_some_and(|first| matches!(*first, "list" | "l" | "config" | "c" | "devenv"))
-        }
-        "nox" => has(&["-l", "--list-sessions", "--install-only"]),
-        "vitest" => arguments.first() == Some(&"list"),
-        "ctest" => has(&["--show-only", "--show-only=human", "--show-only=json-v1"]),
-        "rspec" | "ginkgo" => has(&["--dryRun", "--dry-run", "-d"]),
-        "bats" => has(&["-c", "--count"]),
-        "robot" => has(&["--dryrun"]),
-        "phpunit" | "pest" => has(&["--list-suites", "--list-groups", "--list-tests-xml"]),
-        _ => false,
-    }
-}
-
 /// The arguments that are no options. Some programs take options with a value before their command.
 fn operands_of<'a>(name: &str, arguments: &[&'a str]) -> Vec<&'a str> {
     let with_value: &[&str] = match name {
@@ -354,47 +334,6 @@ fn python(arguments: &[&str]) -> Deed {
         }
     }
     Deed::Other
-}
-
-/// Code on the command line: it removes or writes files if it calls a function that does that.
-pub(super) fn of_code(code: &str) -> Deed {
-    #[rustfmt::skip]
-    const REMOVES: &[&str] = &[
-        "rmtree(", "os.remove(", "os.unlink(", "os.removedirs(", "os.rmdir(", ".unlink(", "unlinkSync(", "rmSync(", "rmdirSync(",
-        "fs.rm(", "fs.unlink(", "rm_rf(", "rm_r(", "rm_rf ", "File.delete(", "unlink(", "rimraf(",
-    ];
-    #[rustfmt::skip]
-    const WRITES: &[&str] = &[
-        "write_text(", "write_bytes(", "writeFileSync(", "writeFile(", "appendFileSync(", "appendFile(", "createWriteStream(",
-        "File.write(", "file_put_contents(", "shutil.copy", "shutil.move(", "os.rename(", "os.replace(", "renameSync(",
-        "copyFileSync(", "Bun.write(", "Deno.writeTextFile", "fileinput.", ".rename(", "IO.write(", "FileUtils.",
-    ];
-    if REMOVES.iter().any(|call| code.contains(call)) {
-        Deed::Delete
-    } else if WRITES.iter().any(|call| code.contains(call)) || opens_to_write(code) {
-        Deed::Format
-    } else {
-        Deed::Other
-    }
-}
-
-/// Returns whether code opens a file to write it that is not in a folder for passing things: `open('x', 'w')`,
-/// `File.open("x", "a")`, `open(F, ">x")`.
-fn opens_to_write(code: &str) -> bool {
-    code.match_indices("open(").filter_map(|(at, found)| code.get(at + found.len()..)).any(|rest| {
-        let inside: String = rest.chars().take_while(|letter| *letter != ')' && *letter != '\n').collect();
-        let (path, rest) = inside.split_once(',').unwrap_or((inside.as_str(), ""));
-        let is_scratch = files::is_scratch(path.trim().trim_matches(['"', '\'']));
-        let is_mode = |part: &str| {
-            let mode = part.trim().trim_start_matches("mode=").trim();
-            let mode = mode.strip_prefix(['"', '\'']).and_then(|mode| mode.strip_suffix(['"', '\'']));
-            mode.is_some_and(|mode| {
-                let is_short = mode.len() <= 4 && mode.chars().all(|letter| "rwabtx+U".contains(letter));
-                is_short && mode.contains(['w', 'a', 'x', '+']) || mode.starts_with('>')
-            })
-        };
-        !is_scratch && rest.split(',').any(is_mode)
-    })
 }
 
 fn coverage(arguments: &[&str]) -> Deed {

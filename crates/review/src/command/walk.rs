@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::shell::{Command, Guard, Item, Join, Redirect, RedirectKind, Script, Stage, Word};
 
+use super::code::{given_code, ignores_failures};
 use super::files::{FolderPath, written};
 use super::names::ShellNames;
 use super::patched::patched;
@@ -15,9 +16,7 @@ use super::piped::{
 use super::values::Certainty;
 use super::voice::{Reads, Voice, defined_names, voice, writes_output_to_file};
 use super::wrapper::{Unwrapped, unwrap};
-use super::{
-    Class, Deed, Ended, LineEnd, NamedFile, Part, Ran, Signs, formatters, partial, program, services,
-};
+use super::{Class, Deed, Ended, LineEnd, NamedFile, Part, Ran, Signs, formatters, partial, program};
 
 /// The scripts inside of scripts that are read.
 const DEPTH_MAX: usize = 8;
@@ -595,36 +594,6 @@ fn line_end(ended: Ended) -> LineEnd {
         Ended::Badly => LineEnd::Badly,
         Ended::Unknown | Ended::NotDone => LineEnd::Hidden,
     }
-}
-
-/// Classifies a program by the code or the statements that it is given as its input.
-fn given_code(words: &[Word], command: &Command, input: &Input) -> Option<Class> {
-    let (program, arguments) = words.split_first()?;
-    let text = here_document(&command.redirects).or(input.text())?;
-    let name = program::name_of(&program.text);
-    let reads_code = || arguments.iter().all(|word| word.text.starts_with('-'));
-    match name.as_str() {
-        name if services::DATABASES.contains(&name) => services::drops(&[text]).then(|| Deed::Destroy.into()),
-        "python" | "pypy" | "pypy3" | "node" | "ruby" | "perl" | "php" | "bun" | "deno" if reads_code() => {
-            Some(program::of_code(text).into())
-        }
-        _ => None,
-    }
-}
-
-/// Returns whether an option makes a command end well whatever fails: `make -i`, `--exit-zero`.
-fn ignores_failures(words: &[Word]) -> bool {
-    let Some((program, arguments)) = words.split_first() else { return false };
-    let is_make = matches!(program::name_of(&program.text).as_str(), "make" | "gmake");
-    let short = |text: &str| text.starts_with('-') && !text.starts_with("--") && text.contains('i');
-    arguments.iter().map(|word| word.text.as_str()).any(|text| {
-        is_make && (text == "--ignore-errors" || short(text))
-            || matches!(
-                text,
-                "--exit-zero" | "--no-fail" | "--ignore-failures" | "--ignore-errors" | "--soft-fail"
-            )
-            || text == "--continue-on-error"
-    })
 }
 
 /// Splits pipelines where neither `&&` nor `||` joins them.

@@ -276,7 +276,10 @@ fn tools_of_logs_and_telemetry_do_what_their_names_say() {
     claude
         .calls("mcp__filesystem__write_file", r#"{"path": "/p/a.py", "content": "x"}"#)
         .result("ok", false)
-        .calls("str_replace_based_edit_tool", r#"{"command": "str_replace", "path": "/p/b.py", "new_str": "b"}"#)
+        .calls(
+            "str_replace_based_edit_tool",
+            r#"{"command": "str_replace", "path": "/p/b.py", "new_str": "b"}"#,
+        )
         .result("ok", false)
         .calls("mcp__git__git_commit", r#"{"message": "m"}"#)
         .result("ok", false)
