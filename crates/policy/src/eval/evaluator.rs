@@ -90,6 +90,8 @@ pub(crate) struct Evaluator<'t> {
     pub(super) subject: &'t Subject,
     reading: SinceReading,
     known: BTreeMap<Expr, Arc<Truth>>,
+    /// The formulas that need a set which an action lacks, so that they have no truth value everywhere.
+    unset: BTreeMap<Expr, Undecided>,
     steps_left: u64,
     /// The action at which evaluation ended without an answer.
     fault: Option<usize>,
@@ -97,7 +99,14 @@ pub(crate) struct Evaluator<'t> {
 
 impl<'t> Evaluator<'t> {
     pub(crate) fn new(subject: &'t Subject, reading: SinceReading) -> Self {
-        Self { subject, reading, known: BTreeMap::new(), steps_left: EVALUATION_STEPS_MAX, fault: None }
+        Self {
+            subject,
+            reading,
+            known: BTreeMap::new(),
+            unset: BTreeMap::new(),
+            steps_left: EVALUATION_STEPS_MAX,
+            fault: None,
+        }
     }
 
     pub(crate) fn subject(&self) -> &'t Subject {
@@ -153,11 +162,24 @@ impl<'t> Evaluator<'t> {
         if let (true, Some(known)) = (closed, self.known.get(expr)) {
             return Ok(known.clone());
         }
-        let truth = Arc::new(self.compute(expr, scopes)?);
-        if closed {
-            self.known.insert(expr.clone(), truth.clone());
+        if let (true, Some(undecided)) = (closed, self.unset.get(expr)) {
+            return Err(undecided.clone());
         }
-        Ok(truth)
+        match self.compute(expr, scopes) {
+            Ok(truth) => {
+                let truth = Arc::new(truth);
+                if closed {
+                    self.known.insert(expr.clone(), truth.clone());
+                }
+                Ok(truth)
+            }
+            Err(undecided) => {
+                if closed && matches!(undecided, Undecided::NotASet { .. }) {
+                    self.unset.insert(expr.clone(), undecided.clone());
+                }
+                Err(undecided)
+            }
+        }
     }
 
     fn compute(&mut self, expr: &Expr, scopes: &mut Scopes<'t>) -> Decided<Truth> {
@@ -200,11 +222,14 @@ impl<'t> Evaluator<'t> {
     fn all(&mut self, operands: &[Expr], scopes: &mut Scopes<'t>) -> Decided<Truth> {
         let mut truth = Truth::Constant(true);
         let mut open = Vec::new();
+        let fault = self.fault;
         for operand in operands {
             match self.eval(operand, scopes) {
                 Ok(found) => truth = truth.and(&found),
                 Err(Undecided::NotASet { .. }) if !self.subject.is_empty() && operands.len() > 1 => {
-                    open.push(operand)
+                    // Whether its action matters is known only when the others are.
+                    self.fault = fault;
+                    open.push(operand);
                 }
                 Err(error) => return Err(error),
             }
@@ -225,9 +250,10 @@ impl<'t> Evaluator<'t> {
     fn implies(&mut self, left: &Expr, right: &Expr, scopes: &mut Scopes<'t>) -> Decided<Truth> {
         let triggered = self.eval(left, scopes)?;
         if self.subject.is_empty() || !self.is_local(right, scopes) {
+            let fault = self.fault;
             match self.eval(right, scopes) {
                 // Where φ does not hold it does not matter that ψ is undecided.
-                Err(Undecided::NotASet { .. }) if !self.subject.is_empty() => {}
+                Err(Undecided::NotASet { .. }) if !self.subject.is_empty() => self.fault = fault,
                 found => return Ok(triggered.not().or(&*found?)),
             }
         }
@@ -335,7 +361,12 @@ impl<'t> Evaluator<'t> {
     /// Returns whether `expr` holds at a position.
     pub(crate) fn holds_at(&mut self, expr: &Expr, at: usize, scopes: &mut Scopes<'t>) -> Decided<bool> {
         if !mentions(expr, scopes) && !self.is_local(expr, scopes) {
-            return Ok(self.eval(expr, scopes)?.at(at));
+            let fault = self.fault;
+            match self.eval(expr, scopes) {
+                // The action that lacks the set may be another one.
+                Err(Undecided::NotASet { .. }) if !expr.needs_other_positions() => self.fault = fault,
+                found => return Ok(found?.at(at)),
+            }
         }
         self.spend(1)?;
         Ok(match expr {
@@ -367,7 +398,7 @@ impl<'t> Evaluator<'t> {
                 let elements = self.range(set.as_ref(), Some(at), scopes)?;
                 self.quantified_at(*quantifier, variable, elements, body, at, scopes)?
             }
-            // Atoms, temporal operators, counts and typed atoms need other positions too.
+            // The others need other positions too.
             _ => self.eval(expr, scopes)?.at(at),
         })
     }

@@ -140,6 +140,22 @@ pub enum Expr {
 }
 
 impl Expr {
+    /// Returns whether the formula at one position is about other positions, too: atoms, temporal operators, counts and types.
+    pub(crate) fn needs_other_positions(&self) -> bool {
+        !matches!(
+            self,
+            Self::Not(_)
+                | Self::And(_)
+                | Self::Or(_)
+                | Self::Implies(..)
+                | Self::Iff(..)
+                | Self::Compare { .. }
+                | Self::Member { .. }
+                | Self::Holds(_)
+                | Self::Quantified { .. }
+        )
+    }
+
     /// Iterates over the direct subformulas. Formulas inside terms are not among them.
     pub(crate) fn parts(&self) -> impl Iterator<Item = &Expr> {
         let (list, left, right): (&[Expr], Option<&Expr>, Option<&Expr>) = match self {
