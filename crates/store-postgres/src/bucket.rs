@@ -51,7 +51,10 @@ impl BucketAddress {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let expected = || format!("the bucket {text:?}: expected s3://NAME or s3://NAME/PREFIX");
         let rest = text.strip_prefix("s3://").ok_or_else(expected)?;
-        let (name, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+        let (name, prefix) = match rest.split_once('/') {
+            Some((name, prefix)) => (name, Some(prefix)),
+            None => (rest, None),
+        };
         let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-._".contains(&byte);
         if !(3..=63).contains(&name.len()) || !name.bytes().all(is_name) {
             return Err(format!("{}; a name has 3 to 63 of a-z 0-9 - . _", expected()));
@@ -60,10 +63,10 @@ impl BucketAddress {
             let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
             !part.is_empty() && part != "." && part != ".." && part.bytes().all(is_plain)
         };
-        if !prefix.is_empty() && !prefix.split('/').all(is_plain) {
+        if !prefix.is_none_or(|prefix| prefix.split('/').all(is_plain)) {
             return Err(format!("{}; a prefix has parts of a-z A-Z 0-9 - . _", expected()));
         }
-        Ok(Self { name: name.to_owned(), prefix: prefix.to_owned() })
+        Ok(Self { name: name.to_owned(), prefix: prefix.unwrap_or_default().to_owned() })
     }
 }
 

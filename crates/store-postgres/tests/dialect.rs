@@ -9,11 +9,11 @@ use std::path::Path;
 
 /// Words that at least one of the databases lacks or treats otherwise, and the files that may use them.
 const LIMITED: &[(&str, &[&str])] = &[
-    // Listening is a means to be faster; without it workers poll. The queue alone may use it.
-    ("listen ", &["queue.rs", "listen.rs", "notify.rs"]),
-    ("unlisten", &["queue.rs", "listen.rs", "notify.rs"]),
-    ("notify ", &["queue.rs", "listen.rs", "notify.rs"]),
-    ("pg_notify", &["queue.rs", "listen.rs", "notify.rs"]),
+    // Listening is a means to be faster; without it (`notify=off`) workers poll.
+    ("listen ", &["notices.rs"]),
+    ("unlisten", &[]),
+    ("notify ", &[]),
+    ("pg_notify", &["notices.rs"]),
     // Only one process migrates at a time: not needed while somebody migrates by hand.
     ("pg_advisory", &["migrate.rs"]),
     // A commit of its own, to wait for the log.

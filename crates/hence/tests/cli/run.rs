@@ -62,6 +62,8 @@ fn json_contains_the_same_report() {
     assert_snapshot!(world.cli(&["runs", "--json"]), @r#"
     {
       "total": 1,
+      "looked_at": 1,
+      "complete": true,
       "runs": [
         {
           "run": "refund-42",

@@ -67,7 +67,7 @@ fn an_undecided_policy_fails_a_check_like_a_violated_one_of_its_severity() {
     );
     assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "open.json"]), @r"
     kept.yaml: does not pass
-      UNKNOWN open: undecided: `type` is not a set, first at action 1 (RunTests)
+      UNKNOWN open: undecided: `type` is not a set, first at action 2 (GitCommit)
       0 proven, 0 absent, 0 failed, 0 vacuous, 1 unknown
     [exit 1]
     ");
@@ -83,7 +83,7 @@ fn an_undecided_policy_fails_a_check_like_a_violated_one_of_its_severity() {
     );
     assert_snapshot!(world.cli(&["policy", "check", "kept.yaml", "--policy", "open.json", "--fail-on", "unknown"]), @r"
     kept.yaml: does not pass
-      UNKNOWN open: undecided: `type` is not a set, first at action 1 (RunTests)
+      UNKNOWN open: undecided: `type` is not a set, first at action 2 (GitCommit)
       0 proven, 0 absent, 0 failed, 0 vacuous, 1 unknown
     [exit 1]
     ");
