@@ -25,6 +25,7 @@ pub(crate) fn judge(policy: &Policy, evaluator: &mut Evaluator<'_>) -> Verdict {
         checked_at_action_id: evaluator.subject().highest_action_id(),
         evidence: Witnesses::default(),
         violating: Witnesses::default(),
+        offending: Vec::new(),
         heuristic_words: Vec::new(),
         explanation: None,
         reason: None,
@@ -158,13 +159,17 @@ fn decide(rule: &Rule, evaluator: &mut Evaluator<'_>, verdict: &mut Verdict) -> 
     let holds = evaluator.truth(expr)?.at(0);
     verdict.status = if holds { EvaluationStatus::Passed } else { EvaluationStatus::Failed };
     if let Expr::Unary(Unary::Globally, body) = expr {
-        add_evidence(body, evaluator, verdict)?;
+        add_positions(body, evaluator, verdict)?;
     }
     verdict.absent = verdict.status == EvaluationStatus::Passed && holds_by_absence(expr, evaluator)?;
     if !holds {
         let mut explanation = explain_failure(expr, evaluator)?;
         let named = name_witnesses(expr, evaluator)?;
-        verdict.violating = named.witnesses;
+        verdict.offending = named.witnesses.action_ids.clone();
+        // Recorded verdicts of formulas without quantifiers name whom they always named; people see everybody.
+        if has_quantifier(expr) {
+            verdict.violating = named.witnesses;
+        }
         if let Some(limit) = named.incomplete {
             explanation.add_for_trace(format!("not every violating action is named: {limit}"));
         }
@@ -184,29 +189,41 @@ fn fill_in(outcome: &Outcome, evaluator: &Evaluator<'_>, verdict: &mut Verdict) 
         (false, true) => EvaluationStatus::Passed,
         (false, false) => EvaluationStatus::NotApplicable,
     };
+    verdict.offending = verdict.violating.action_ids.clone();
     verdict.explanation = Explanation::of_fault(subject, outcome);
     if !outcome.applies() {
         verdict.reason = Some("the trace has nothing of what the policy checks".to_owned());
     }
 }
 
-/// Adds the actions that satisfy a top-level `G` where it applies, and decides whether it ever applied.
-fn add_evidence(body: &Expr, evaluator: &mut Evaluator<'_>, verdict: &mut Verdict) -> Decided<()> {
+/// Splits the positions of a top-level `G` into evidence and violations, and decides whether the rule ever applied.
+fn add_positions(body: &Expr, evaluator: &mut Evaluator<'_>, verdict: &mut Verdict) -> Decided<()> {
     let len = evaluator.len();
-    let evidence = match body {
+    let subject = evaluator.subject();
+    let (evidence, violating) = match body {
         Expr::Implies(trigger, _) => {
             let triggered = evaluator.truth(trigger)?.bits(len);
+            // Where it is triggered, the rule holds exactly when its demand does.
+            let satisfied = evaluator.truth(body)?.bits(len);
             if triggered.is_empty() {
                 verdict.status = EvaluationStatus::NotApplicable;
                 verdict.reason = Some(format!("`{trigger}` never holds"));
             }
-            // Where it is triggered, the rule holds exactly when its demand does.
-            triggered.and(&evaluator.truth(body)?.bits(len))
+            (triggered.and(&satisfied), triggered.and(&satisfied.not()))
         }
-        // That something did not happen is no evidence.
-        Expr::Not(_) => Truth::Constant(false).bits(len),
-        other => evaluator.truth(other)?.bits(len),
+        Expr::Not(forbidden) => (Truth::Constant(false).bits(len), evaluator.truth(forbidden)?.bits(len)),
+        other => {
+            let holds = evaluator.truth(other)?.bits(len);
+            let fails = holds.not();
+            (holds, fails)
+        }
     };
-    verdict.evidence = Witnesses::at(evaluator.subject(), evidence.ones());
+    verdict.evidence = Witnesses::at(subject, evidence.ones());
+    verdict.violating = Witnesses::at(subject, violating.ones());
     Ok(())
+}
+
+/// Returns whether a formula has a quantifier outside of its terms.
+fn has_quantifier(expr: &Expr) -> bool {
+    matches!(expr, Expr::Quantified { .. }) || expr.parts().any(has_quantifier)
 }

@@ -41,6 +41,8 @@ pub struct Verdict {
     pub evidence: Witnesses,
     /// The parts of the trace that violated it.
     pub violating: Witnesses,
+    /// Every action that violates it, also of a formula whose recorded verdict names none, such as a count. For people.
+    pub offending: Vec<i64>,
     /// Words that were searched for in texts: the verdict rests on a guess about them.
     pub heuristic_words: Vec<String>,
     /// The explanation of a failure.
@@ -52,7 +54,7 @@ pub struct Verdict {
 impl Verdict {
     /// Returns the actions that violate the policy, where there are several: the first ones, and how many more.
     pub(crate) fn violating_actions(&self) -> Option<String> {
-        let ids = &self.violating.action_ids;
+        let ids = &self.offending;
         if self.status != EvaluationStatus::Failed || ids.len() < 2 {
             return None;
         }
