@@ -110,13 +110,6 @@ fn a_quantifier_below_any_operator_names_its_elements_once_in_order() {
         let found = verdict(&formula, &eight());
         assert_eq!(found.status, Failed, "{formula}: {:?}", found.reason);
         assert_eq!(found.offending, expected, "{formula}");
-        // Recorded verdicts of formulas without quantifiers name fewer.
-        if found.violating.action_ids != found.offending {
-            continue;
-        }
-        let outputs: Vec<String> = expected.iter().map(|id| format!("x{}", id - 1)).collect();
-        let artifacts: Vec<String> = found.violating.artifact_ids.iter().map(ToString::to_string).collect();
-        assert_eq!(artifacts, outputs, "{formula}: what the actions produced");
     }
 }
 

@@ -8,10 +8,13 @@ use super::explain::{Explanation, action_ref, explain_failure};
 use super::witness::name_witnesses;
 use super::{Verdict, Witnesses};
 use crate::eval::{Decided, Evaluator, Truth, any_word};
-use crate::formula::{Expr, Unary};
+use crate::formula::{Expr, Quantifier, Unary};
 use crate::named_check::{self, NamedCheck, Outcome};
 use crate::policy::{Policy, Rule};
 use crate::vocabulary::Atom;
+
+/// The number of offending elements a verdict names. More would tell a reader nothing new.
+const ELEMENTS_NAMED_MAX: usize = 1000;
 
 /// Evaluates one policy.
 pub(crate) fn judge(policy: &Policy, evaluator: &mut Evaluator<'_>) -> Verdict {
@@ -167,8 +170,10 @@ fn decide(rule: &Rule, evaluator: &mut Evaluator<'_>, verdict: &mut Verdict) -> 
         let named = name_witnesses(expr, evaluator)?;
         verdict.offending = named.witnesses.action_ids.clone();
         // Recorded verdicts of formulas without quantifiers name whom they always named; people see everybody.
-        if has_quantifier(expr) {
-            verdict.violating = named.witnesses;
+        match is_quantified(expr) {
+            true => add_elements(expr, 0, true, evaluator, verdict)?,
+            false if has_quantifier(expr) => verdict.violating = named.witnesses,
+            false => {}
         }
         if let Some(limit) = named.incomplete {
             explanation.add_for_trace(format!("not every violating action is named: {limit}"));
@@ -220,6 +225,42 @@ fn add_positions(body: &Expr, evaluator: &mut Evaluator<'_>, verdict: &mut Verdi
     };
     verdict.evidence = Witnesses::at(subject, evidence.ones());
     verdict.violating = Witnesses::at(subject, violating.ones());
+    Ok(())
+}
+
+/// Returns whether a formula is a quantifier, or denies one.
+fn is_quantified(expr: &Expr) -> bool {
+    match expr {
+        Expr::Not(inner) => matches!(**inner, Expr::Quantified { .. }),
+        other => matches!(other, Expr::Quantified { .. }),
+    }
+}
+
+/// Adds the elements of a quantifier that make it fail.
+fn add_elements(
+    expr: &Expr,
+    at: usize,
+    failed: bool,
+    evaluator: &mut Evaluator<'_>,
+    verdict: &mut Verdict,
+) -> Decided<()> {
+    let (quantified, negated) = match expr {
+        Expr::Not(inner) => (&**inner, true),
+        other => (other, false),
+    };
+    let Expr::Quantified { quantifier, variable, set: Some(set), body } = quantified else { return Ok(()) };
+    // ∀ fails by elements that do not satisfy the body; ¬∃, and ∃! by too many, by those that do.
+    let offending = match (quantifier, negated) {
+        (Quantifier::All, false) => false,
+        (Quantifier::Some, true) | (Quantifier::One, false) => true,
+        _ => return Ok(()),
+    };
+    if failed {
+        let found = evaluator.elements_where(variable, set, body, at, offending)?;
+        for element in found.iter().take(ELEMENTS_NAMED_MAX) {
+            verdict.violating.add(evaluator.subject(), element);
+        }
+    }
     Ok(())
 }
 

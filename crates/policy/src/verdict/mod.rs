@@ -14,7 +14,7 @@ use hence_review::vocabulary::{EvaluationStatus, PolicySeverity};
 pub use explain::{ActionRef, Explanation, Step};
 pub(crate) use judge::judge;
 
-use crate::eval::Subject;
+use crate::eval::{Datum, Subject};
 use crate::policy::PolicyId;
 
 /// The number of violating actions that a line of text names. JSON names all of them.
@@ -161,5 +161,31 @@ impl Witnesses {
             }
         }
         witnesses
+    }
+
+    /// Adds an element a quantifier ranged over.
+    pub(crate) fn add(&mut self, subject: &Subject, datum: &Datum<'_>) {
+        match datum {
+            Datum::Artifact(id) => push_new(&mut self.artifact_ids, id),
+            Datum::Action(at) => {
+                self.action_ids.extend(subject.action_id(*at));
+            }
+            Datum::Element(element) if &*element.list == "residuals" => {
+                push_new(&mut self.residual_ids, &element.name());
+            }
+            Datum::Element(element) => push_new(&mut self.elements, &element.name()),
+            other => {
+                if let Some(text) = other.as_text() {
+                    push_new(&mut self.elements, text);
+                }
+            }
+        }
+    }
+}
+
+/// Adds an id once. The lists are short: offending elements, not all elements.
+fn push_new(list: &mut Vec<Arc<str>>, id: &str) {
+    if !list.iter().any(|known| &**known == id) {
+        list.push(id.into());
     }
 }
