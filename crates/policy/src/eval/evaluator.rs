@@ -45,6 +45,9 @@ pub enum Undecided {
     },
 }
 
+/// A question about a word.
+type Found<'f> = &'f mut dyn FnMut(&Word) -> bool;
+
 /// A result of evaluation.
 pub(crate) type Decided<T> = Result<T, Undecided>;
 
@@ -70,10 +73,7 @@ impl<'t> Scopes<'t> {
     }
 
     /// Returns the action that a variable among some words is bound to; `words` passes each word to its argument.
-    pub(super) fn action_in(
-        &self,
-        words: &mut dyn FnMut(&mut dyn FnMut(&Word) -> bool) -> bool,
-    ) -> Option<usize> {
+    pub(super) fn action_in(&self, words: &mut dyn FnMut(Found<'_>) -> bool) -> Option<usize> {
         let mut action = None;
         words(&mut |word| {
             if let Some(Datum::Action(at)) = self.find(word) {

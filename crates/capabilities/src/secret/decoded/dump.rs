@@ -9,6 +9,9 @@ use std::ops::Range;
 use super::{Decoded, KINDS, nibble};
 use crate::secret::SECRET_BYTES_MAX;
 
+/// Bytes, each with the place of its letters.
+type Letters = Vec<(u8, Range<usize>)>;
+
 /// The digits from which on the first word of a line is an offset. `xxd` writes a colon after it, which needs fewer.
 const OFFSET_DIGITS_MIN: usize = 6;
 
@@ -195,7 +198,7 @@ impl Decoded {
     }
 
     /// Decodes the columns of `od -c`, `od -a` and `hexdump -c`. A blank is a column without a letter.
-    fn read_letters(&self, range: Range<usize>) -> Option<(Vec<(u8, Range<usize>)>, usize)> {
+    fn read_letters(&self, range: Range<usize>) -> Option<(Letters, usize)> {
         let text = str::from_utf8(self.bytes.get(range.clone())?).ok()?.trim_end_matches('\r');
         let letters: Vec<(usize, char)> = text.char_indices().collect();
         let mut bytes = Vec::new();
