@@ -84,7 +84,7 @@ pub(crate) struct RunRow {
     /// outside), `waiting`, `undecided` (a process was killed during a call), `blocked` (by policies), `unfinished`,
     /// `damaged` or `unreadable` (the system refuses to read it).
     pub(crate) status: String,
-    /// Why it is unreadable.
+    /// The reason for which the system refuses to read it; null for any other run.
     pub(crate) reason: Option<String>,
     /// The number of records in its journal.
     pub(crate) records: Option<u64>,

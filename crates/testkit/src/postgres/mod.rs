@@ -228,6 +228,7 @@ impl Cluster {
         let start = Instant::now();
         while !self.psql_as("postgres", port, "select 1").status.success() {
             assert!(start.elapsed() < Duration::from_secs(SERVER_SECONDS_MAX), "the server does not start");
+            // Nothing but an answer says that the server is ready.
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -256,6 +257,7 @@ impl Cluster {
                 "the server does not start: {}",
                 log()
             );
+            // Nothing but an answer says that the server is ready.
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -287,12 +289,14 @@ impl Cluster {
                 if server.try_wait().expect("a state").is_some() {
                     break;
                 }
+                // The end of a process can be waited for without a limit, or asked for again and again.
                 std::thread::sleep(Duration::from_millis(10));
             }
             assert!(
                 start.elapsed() < Duration::from_secs(SERVER_SECONDS_MAX),
                 "the server does not start again"
             );
+            // Nothing but an answer says that the server is ready.
             std::thread::sleep(Duration::from_millis(20));
         }
     }

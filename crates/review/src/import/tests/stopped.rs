@@ -140,7 +140,7 @@ fn codex(arguments: &str, output: &str) -> Value {
         ("call_id", "1"),
         ("output", output),
     ]);
-    let user = r#"{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Mend it, please"}]}"#;
+    let user = r#"{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Fix it, please"}]}"#;
     imported(&format!("{user}\n{}\n{}", Value::from(call), Value::from(result)), Format::Codex)
 }
 
