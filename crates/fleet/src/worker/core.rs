@@ -70,6 +70,19 @@ pub enum Request {
     Unregister(WorkerId),
 }
 
+impl Request {
+    /// Returns the name of the request.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Register(_) => "register",
+            Self::Claim(_) => "claim",
+            Self::Heartbeat { .. } => "heartbeat",
+            Self::Settle { .. } => "settle",
+            Self::Unregister(_) => "unregister",
+        }
+    }
+}
+
 /// The reply to the last request, or the reason for which there is none.
 #[derive(Debug, Clone)]
 pub enum Reply {
@@ -83,6 +96,24 @@ pub enum Reply {
     Settled(Result<Job, QueueError>),
     /// To [`Request::Unregister`].
     Unregistered(Result<(), QueueError>),
+}
+
+impl Reply {
+    /// Returns the reason for which the request failed.
+    pub fn error(&self) -> Option<&QueueError> {
+        match self {
+            Self::Registered(Err(error))
+            | Self::Claimed(Err(error))
+            | Self::Renewed(Err(error))
+            | Self::Settled(Err(error))
+            | Self::Unregistered(Err(error)) => Some(error),
+            Self::Registered(Ok(_))
+            | Self::Claimed(Ok(_))
+            | Self::Renewed(Ok(_))
+            | Self::Settled(Ok(_))
+            | Self::Unregistered(Ok(())) => None,
+        }
+    }
 }
 
 /// The next thing to do.

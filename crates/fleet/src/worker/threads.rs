@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use hence_store::RunId;
+
 use super::core::{Action, Reply, Request, WorkerCore, WorkerOptions};
 use super::schedules::fire_due;
 use crate::error::QueueError;
@@ -16,8 +18,9 @@ use crate::queue::JobQueue;
 use crate::rows::Schedule;
 use crate::state::{Claim, Settlement};
 
-/// The time between two looks at the queue's version and at the wish to stop.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// The time between two looks at the queue's version, which costs one look at memory or at a file, and at the wish to stop. It is part
+/// of the time that a new job waits.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// The time between two looks at the schedules.
 const SCHEDULES_EVERY: Duration = Duration::from_secs(1);
@@ -79,12 +82,29 @@ pub enum WorkerEvent<'a> {
     },
     /// It asked a drive to stop.
     Stopping(Token),
+    /// The queue answered a request, or did not.
+    Asked(&'a Exchange<'a>),
     /// The queue did not do what was asked.
     QueueFailed(&'a QueueError),
     /// The queue has something to say, such as an unfinished change that was cut off.
     Remark(&'a str),
     /// It was asked to end.
     Draining,
+}
+
+/// A request to the queue and its outcome.
+#[derive(Debug)]
+pub struct Exchange<'a> {
+    /// The name of the request: `register`, `claim`, `heartbeat`, `settle` or `unregister`.
+    pub request: &'static str,
+    /// The run and the claim that the request is about, if it is about one.
+    pub claim: Option<(&'a RunId, Token)>,
+    /// The number of claims that the answer gives.
+    pub claimed: usize,
+    /// The reason for which the request failed.
+    pub error: Option<&'a QueueError>,
+    /// The time until the answer came.
+    pub took: Duration,
 }
 
 /// Somebody who hears of the events of a worker.
@@ -220,25 +240,31 @@ impl Shift<'_, '_> {
 
     /// Sends a request and gives its reply to the core.
     fn send(&mut self, request: Request) {
-        let queue = self.worker.queue;
-        let reply = match request {
-            Request::Register(new) => Reply::Registered(queue.register(&new)),
-            Request::Claim(request) => Reply::Claimed(queue.claim(&request)),
-            Request::Heartbeat { id, request, held } => Reply::Renewed(queue.heartbeat(&id, request, &held)),
+        let (queue, sent_at) = (self.worker.queue, Instant::now());
+        let reply = match &request {
+            Request::Register(new) => Reply::Registered(queue.register(new)),
+            Request::Claim(request) => Reply::Claimed(queue.claim(request)),
+            Request::Heartbeat { id, request, held } => Reply::Renewed(queue.heartbeat(id, *request, held)),
             Request::Settle { run, token, settlement } => {
-                Reply::Settled(queue.settle(&run, token, &settlement))
+                Reply::Settled(queue.settle(run, *token, settlement))
             }
-            Request::Unregister(id) => Reply::Unregistered(queue.unregister(&id)),
+            Request::Unregister(id) => Reply::Unregistered(queue.unregister(id)),
         };
+        let took = sent_at.elapsed();
+        let error = reply.error();
+        let (claim, claimed) = match (&request, &reply) {
+            (Request::Settle { run, token, .. }, _) => (Some((run, *token)), 0),
+            (_, Reply::Claimed(Ok(reply))) => (None, reply.claims.len()),
+            _ => (None, 0),
+        };
+        self.hear(&WorkerEvent::Asked(&Exchange { request: request.name(), claim, claimed, error, took }));
         match &reply {
             Reply::Registered(Ok(id)) => self.hear(&WorkerEvent::Registered(id)),
             Reply::Renewed(Ok(_)) => self.hear(&WorkerEvent::Renewed),
-            Reply::Registered(Err(error))
-            | Reply::Claimed(Err(error))
-            | Reply::Renewed(Err(error))
-            | Reply::Settled(Err(error))
-            | Reply::Unregistered(Err(error)) => self.hear(&WorkerEvent::QueueFailed(error)),
-            Reply::Claimed(Ok(_)) | Reply::Settled(Ok(_)) | Reply::Unregistered(Ok(())) => {}
+            _ => {}
+        }
+        if let Some(error) = error {
+            self.hear(&WorkerEvent::QueueFailed(error));
         }
         self.core.reply(self.now(), reply);
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args as ClapArgs;
 
 use super::{RunArgs, RunRef};
+use crate::fleet::Collector;
 
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence submit refund.yaml --input order=4711 --key order-4711\n\n\
@@ -68,6 +69,10 @@ pub(crate) struct WorkerArgs {
     /// Serve metrics and health over HTTP at this address, such as 127.0.0.1:9464
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Option<SocketAddr>,
+    /// Send traces of this worker to an OpenTelemetry collector over HTTP; without an address to that of OTEL_EXPORTER_OTLP_ENDPOINT, else
+    /// to http://127.0.0.1:4318
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "", value_parser = Collector::parse)]
+    pub(crate) otlp: Option<Collector>,
     /// The form of the messages
     #[arg(long, value_name = "text|json", default_value = "text", value_parser = ["text", "json"])]
     pub(crate) log: String,

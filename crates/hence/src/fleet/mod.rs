@@ -11,6 +11,7 @@ mod queue_command;
 mod runner;
 mod schedule;
 mod submit;
+mod telemetry;
 mod worker;
 
 use hence_fleet::{Job, JobQueue, JobState, QueueError, QueueName, Refusal, Time, Wait};
@@ -22,6 +23,7 @@ pub(crate) use cancel::{CancelReport, cancel};
 pub(crate) use overview::{FleetReport, fleet};
 pub(crate) use queue_command::QueueCommand;
 pub(crate) use submit::{SubmitReport, submit};
+pub(crate) use telemetry::Collector;
 pub(crate) use worker::{WorkerReport, worker};
 
 /// The states of a job, as people name them.

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hence_fleet::{JobKind, Observer, QueueReport, Settlement, WorkerEvent};
 
+use super::telemetry::{SpanCounts, SpanSender, Telemetry};
 use super::time_text;
 use crate::clock;
 use crate::escape::escape;
@@ -76,11 +78,24 @@ pub(super) struct WorkerObserver {
     form: LogForm,
     lease: Duration,
     figures: Mutex<Figures>,
+    telemetry: Mutex<Option<Telemetry>>,
+    spans: SpanCounts,
 }
 
 impl WorkerObserver {
-    pub(super) fn new(name: &str, form: LogForm, lease: Duration) -> Self {
-        Self { name: name.to_owned(), form, lease, figures: Mutex::default() }
+    pub(super) fn new(name: &str, form: LogForm, lease: Duration, telemetry: Option<Telemetry>) -> Self {
+        let (figures, telemetry) = (Mutex::default(), Mutex::new(telemetry));
+        Self { name: name.to_owned(), form, lease, figures, telemetry, spans: SpanCounts::default() }
+    }
+
+    /// Sends spans until [`end_telemetry`](Self::end_telemetry) is called.
+    pub(super) fn send_spans(&self, sender: SpanSender) {
+        sender.run(&self.spans, |change| self.say("telemetry", &[("says", change)]));
+    }
+
+    /// Makes no more spans. Those that wait are still sent.
+    pub(super) fn end_telemetry(&self) {
+        drop(self.telemetry.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
     fn figures(&self) -> MutexGuard<'_, Figures> {
@@ -113,6 +128,14 @@ impl WorkerObserver {
         let errors = "hence_worker_queue_errors_total";
         let _ = writeln!(out, "# HELP {errors} Requests to the queue that failed.\n# TYPE {errors} counter");
         let _ = writeln!(out, "{errors} {}", figures.queue_errors);
+        let spans = "hence_worker_spans_total";
+        let _ = writeln!(
+            out,
+            "# HELP {spans} Spans for a collector, by what became of them.\n# TYPE {spans} counter"
+        );
+        for (word, count) in [("sent", &self.spans.sent), ("dropped", &self.spans.dropped)] {
+            let _ = writeln!(out, "{spans}{{outcome=\"{word}\"}} {}", count.load(Ordering::Relaxed));
+        }
         write_queues(&mut out, queues, now_ms);
         out
     }
@@ -177,7 +200,7 @@ pub(super) fn kind_word(kind: JobKind) -> &'static str {
 }
 
 /// Returns the word and the reason of the end of a drive.
-fn end_words(settlement: &Settlement) -> (&'static str, String) {
+pub(super) fn end_words(settlement: &Settlement) -> (&'static str, String) {
     match settlement {
         Settlement::Ended { status } => ("ended", status.clone()),
         Settlement::Parked(hence_fleet::Wait::Person(place)) => ("parked", place.clone()),
@@ -193,6 +216,9 @@ fn end_words(settlement: &Settlement) -> (&'static str, String) {
 
 impl Observer for WorkerObserver {
     fn hear(&self, event: &WorkerEvent<'_>) {
+        if let Some(telemetry) = &*self.telemetry.lock().unwrap_or_else(PoisonError::into_inner) {
+            telemetry.hear(event, &self.spans);
+        }
         match event {
             WorkerEvent::Registered(id) => {
                 self.figures().renewed = Some(Instant::now());

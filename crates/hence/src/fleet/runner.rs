@@ -54,9 +54,7 @@ impl StoreRunner {
             | Code::Refused
             | Code::Nested
             | Code::Capabilities
-            | Code::OtherCapabilities => {
-                Settlement::Declined { reason: format!("{} {}", error.code, error.message) }
-            }
+            | Code::OtherCapabilities => Settlement::Declined { reason: reason(error) },
             _ => self.failed(run, error),
         }
     }
@@ -94,7 +92,7 @@ impl StoreRunner {
 
     /// Returns the end of a claim whose drive stopped with an error.
     fn failed(&self, run: &RunId, error: &CliError) -> Settlement {
-        let reason = format!("{} {}", error.code, error.message);
+        let reason = reason(error);
         match error.code {
             Code::Interrupted => Settlement::Released,
             Code::InUse => Settlement::Busy { holder: error.message.clone() },
@@ -126,6 +124,20 @@ impl StoreRunner {
     }
 }
 
+/// The most findings of an error that a reason names.
+const FINDINGS_MAX: usize = 3;
+
+/// Returns an error as the reason that `hence why` and `hence fleet` show.
+fn reason(error: &CliError) -> String {
+    let named = error.findings.iter().take(FINDINGS_MAX).map(String::as_str).collect::<Vec<_>>().join("; ");
+    let more = match error.findings.len().saturating_sub(FINDINGS_MAX) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    let colon = if named.is_empty() { "" } else { ": " };
+    format!("{} {}{colon}{named}{more}", error.code, error.message)
+}
+
 impl Runner for StoreRunner {
     fn drive(&self, claim: &Claim, stop: &StopFlag) -> Settlement {
         let run = &claim.run;
@@ -148,7 +160,6 @@ impl Runner for StoreRunner {
     }
 
     fn submit_scheduled(&self, schedule: &Schedule, due: Time) -> Result<(), String> {
-        super::schedule::fire(&self.context, &self.store, schedule, due)
-            .map_err(|error| format!("{} {}", error.code, error.message))
+        super::schedule::fire(&self.context, &self.store, schedule, due).map_err(|error| reason(&error))
     }
 }

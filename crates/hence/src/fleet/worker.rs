@@ -12,6 +12,7 @@ use signal_hook::flag;
 use super::metrics::{Figures, MetricsServer};
 use super::observer::{LogForm, WorkerObserver};
 use super::runner::StoreRunner;
+use super::telemetry::telemetry;
 use super::{Queue, queue_name, refused};
 use crate::args::fleet::WorkerArgs;
 use crate::interrupt::INTERRUPTED_STATUS;
@@ -52,13 +53,14 @@ pub(crate) fn worker(context: &Context, args: &WorkerArgs) -> Result<Exit, CliEr
     let queue = context.place.queue()?;
     let name = args.name.clone().unwrap_or_else(own_name);
     let queues: BTreeSet<_> = args.queue.iter().map(|name| queue_name(name)).collect::<Result<_, _>>()?;
+    let nonce = nonce();
     let new = NewWorker {
         name: WorkerName::new(&name).map_err(|error| CliError::from_error(Code::WorkerName, error))?,
         about: format!("process {} on {}", std::process::id(), host()),
         queues,
         concurrency: args.concurrency,
         lease: Millis::from(args.lease),
-        nonce: nonce(),
+        nonce,
     };
     let mode = match (args.once, args.until_idle) {
         (true, _) => Mode::Once,
@@ -72,7 +74,10 @@ pub(crate) fn worker(context: &Context, args: &WorkerArgs) -> Result<Exit, CliEr
         _ => LogForm::Text,
     };
     let nested = if args.share_nested { NestedRuns::Shared } else { NestedRuns::Inside };
-    let observer = WorkerObserver::new(&name, form, args.lease);
+    let collector = args.otlp.clone();
+    let traces = collector.map(|collector| telemetry(collector, &name, &host(), nonce));
+    let (telemetry, spans) = traces.unzip();
+    let observer = WorkerObserver::new(&name, form, args.lease, telemetry);
     let runner = StoreRunner::new(context.place.clone(), store, nested);
     let stop = listen();
     let options = WorkerOptions { worker: new, mode, poll: POLL };
@@ -86,7 +91,11 @@ pub(crate) fn worker(context: &Context, args: &WorkerArgs) -> Result<Exit, CliEr
                 .say(format_args!("metrics at http://{address}/metrics, health at http://{address}/health"));
             threads.spawn(|| server.serve(&figures, &is_over));
         }
+        if let Some(spans) = spans {
+            threads.spawn(|| observer.send_spans(spans));
+        }
         let done = worker.run();
+        observer.end_telemetry();
         is_over.store(true, Ordering::SeqCst);
         done
     });
