@@ -5,7 +5,7 @@ mod policies;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hence_canon::{Canonical, Digest};
+use hence_canon::{Canonical, Digest, Value};
 use hence_journal::{
     CheckpointControl, Checkpoints, ClockSource, Control, Fold, FoldError, Head, Header, JOURNAL_VERSION,
     Record, RecordCount, RecordIndex, RollbackControl, Sealed, StepRecord,
@@ -274,6 +274,22 @@ impl<'g> Book<'g> {
     ) -> Result<RecordIndex, BookError> {
         let step_index = self.apply(key, &result)?;
         self.append_step(step_index, result, sink)
+    }
+
+    /// Appends the step that ends a run with errors.
+    ///
+    /// # Errors
+    /// [`BookError`]; what was appended before stays.
+    pub fn record_failed_end(
+        &mut self,
+        key: &str,
+        step: &str,
+        errors: Vec<StepError>,
+        sink: &mut dyn Sink,
+    ) -> Result<RecordIndex, BookError> {
+        let (started_at, at) = self.next_times()?;
+        let result = StepResult::new(step, &Value::Null, started_at, at, Outcome::Failed(errors));
+        self.record(key, result, sink)
     }
 
     /// Appends the record of a result that was applied.

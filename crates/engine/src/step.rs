@@ -238,7 +238,7 @@ impl<'a> View<'a> {
     /// [`InputUnavailable`] when a value cannot be read.
     pub fn all_items(&self, key: &str) -> Result<Vec<Value>, InputUnavailable> {
         let mut items = Vec::new();
-        for output in self.artifacts.all(key) {
+        for output in self.tally.lists(key) {
             items.extend_from_slice(blob::resolve(output, self.blobs)?.as_array().unwrap_or_default());
         }
         Ok(items)
@@ -284,25 +284,46 @@ impl<'a> View<'a> {
     }
 }
 
-/// Counts of list items per artifact, updated with each result, so that no step has to read all earlier outputs.
+/// The list items per artifact, updated with each result, so that no step has to look at all earlier outputs: a loop that
+/// finds nothing new writes an empty list in each of its iterations.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tally(std::collections::BTreeMap<String, u64>);
+pub(crate) struct Tally(std::collections::BTreeMap<String, Lists>);
+
+/// The lists of one artifact.
+#[derive(Clone, Debug, Default)]
+struct Lists {
+    /// The number of their items.
+    items: u64,
+    /// The outputs that hold items, and those that could not be read, oldest first.
+    outputs: Vec<Canonical>,
+}
 
 impl Tally {
     pub(crate) fn items(&self, key: &str) -> u64 {
-        self.0.get(key).copied().unwrap_or(0)
+        self.0.get(key).map_or(0, |lists| lists.items)
     }
 
-    /// Counts the items of an output.
+    fn lists(&self, key: &str) -> &[Canonical] {
+        self.0.get(key).map(|lists| &*lists.outputs).unwrap_or_default()
+    }
+
+    /// Notes the items of an output.
     ///
     /// # Errors
     /// [`BlobError`] when the output is a blob that cannot be read.
     pub(crate) fn note(&mut self, key: &str, output: &Canonical, blobs: &dyn Blobs) -> Result<(), BlobError> {
         let may_be_list = output.bytes().first() == Some(&b'[') || blob::is_reference(output);
-        if may_be_list && let Some(items) = blob::resolve(output, blobs)?.as_array() {
-            *self.0.entry(key.to_owned()).or_default() += items.len() as u64;
+        if !may_be_list {
+            return Ok(());
         }
-        Ok(())
+        let value = blob::resolve(output, blobs);
+        let items = value.as_ref().map_or(0, |value| value.as_array().map_or(0, <[Value]>::len));
+        if items > 0 || value.is_err() {
+            let lists = self.0.entry(key.to_owned()).or_default();
+            lists.items += items as u64;
+            lists.outputs.push(output.clone());
+        }
+        value.map(drop)
     }
 }
 

@@ -241,15 +241,13 @@ fn fact(entry: &Entry) -> SolveFact {
 
 impl RunView for SolveView {
     fn begin(&self, context: &Context<'_>) -> TraceDelta {
-        let (actions, artifacts) = crate::reason::intake(context);
         let unit = UnitHead {
             id: MetaActionId::new("begin"),
             title: "Begin the run".into(),
             intent: "Bind the run to its problem".into(),
             parent: None,
         };
-        let delta = TraceDelta::empty(unit, Facts::Nothing);
-        TraceDelta { actions, artifacts, achieved: Achieved::Yes, ..delta }.in_unit()
+        crate::reason::begin(context, unit)
     }
 
     fn step(

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Lenient, Object, Value};
 use hence_journal::{Control, Lines, RecordIndex, Sealed};
-use hence_state::{Finding, Findings, Outcome, ProblemSpec, StepResult};
+use hence_state::{Finding, Findings, ProblemSpec, StepResult};
 use hence_variables::{
     Call, Change, Decision, Event, Files, Init, Op, Refusal, Reply, SpillFile, StateId, Timestamp as Moment,
     Workspace, apply, decide,
@@ -405,10 +405,7 @@ impl<'g> Run<'g, Variables> {
                 book.complete(sink)?;
             }
             Some(End::Failed(errors)) => {
-                let (started_at, at) = book.next_times()?;
-                let outcome = Outcome::Failed(errors);
-                let result = StepResult::new(VARIABLES_END_STEP, &Value::Null, started_at, at, outcome);
-                book.record(ARTIFACT, result, sink)?;
+                book.record_failed_end(ARTIFACT, VARIABLES_END_STEP, errors, sink)?;
             }
         }
         Ok(self.has_ended())

@@ -104,15 +104,13 @@ pub fn usage_of_action(action: &Action) -> Usage {
 
 impl RunView for AuthoredView {
     fn begin(&self, context: &Context<'_>) -> TraceDelta {
-        let (actions, artifacts) = crate::reason::intake(context);
         let unit = UnitHead {
             id: MetaActionId::new("begin"),
             title: "Receive the task".into(),
             intent: "Bind the record to its task".into(),
             parent: None,
         };
-        let delta = TraceDelta::empty(unit, Facts::Nothing);
-        TraceDelta { actions, artifacts, achieved: Achieved::Yes, ..delta }.in_unit()
+        crate::reason::begin(context, unit)
     }
 
     fn step(

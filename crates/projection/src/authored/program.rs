@@ -264,10 +264,7 @@ pub fn append_end(run: &mut Run<'_, Authored>, sink: &mut dyn Sink) -> Result<bo
             book.complete(sink)?;
         }
         Some(End::Failed(errors)) => {
-            let (started_at, at) = book.next_times()?;
-            let outcome = Outcome::Failed(errors);
-            let result = StepResult::new(TRACE_END_STEP, &Value::Null, started_at, at, outcome);
-            book.record(TRACE_ARTIFACT, result, sink)?;
+            book.record_failed_end(TRACE_ARTIFACT, TRACE_END_STEP, errors, sink)?;
         }
     }
     Ok(run.has_ended())

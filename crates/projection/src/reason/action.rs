@@ -14,13 +14,14 @@ use hence_state::{Outcome, StepResult, StepsRule};
 
 use super::{Fact, ReasonView, command};
 use crate::artifacts::{NewArtifact, NewArtifacts, PROBLEM, Succession, problem_artifact};
+use crate::delta::{Achieved, Facts, TraceDelta, UnitHead};
 use crate::run_info::{action_common, action_step, call_again, repeatability};
 use crate::skill::facts;
 use crate::view::Context;
 use crate::{ProjectError, text};
 
-/// Returns the action of the header, which binds the run to its problem.
-pub(crate) fn intake(context: &Context<'_>) -> (Vec<Action>, Vec<Artifact>) {
+/// Returns the delta of the header, whose action binds the run to its problem.
+pub(crate) fn begin(context: &Context<'_>, unit: UnitHead) -> TraceDelta {
     let run = context.run;
     let problem = problem_artifact(run, context.next);
     let common = ActionCommon {
@@ -36,7 +37,9 @@ pub(crate) fn intake(context: &Context<'_>) -> (Vec<Action>, Vec<Artifact>) {
     let summary = format!("problem {} taken in", run.header.problem_spec_hash.short());
     let payload = ActionPayload { result_summary: Some(summary.into()), ..ActionPayload::default() };
     let step = ActionStep::Activity(ActivityType::ReadDocumentation, payload);
-    (vec![Action { common, step, extra: Object::new() }], vec![problem])
+    let actions = vec![Action { common, step, extra: Object::new() }];
+    let delta = TraceDelta::empty(unit, Facts::Nothing);
+    TraceDelta { actions, artifacts: vec![problem], achieved: Achieved::Yes, ..delta }.in_unit()
 }
 
 /// Returns the actions, the artifacts and the facts of a step. What the commands of a bound step do comes before the step

@@ -18,7 +18,7 @@ use crate::ProjectError;
 use crate::delta::{Achieved, Facts, TraceDelta, UnitHead};
 use crate::run_info::RunInfo;
 use crate::view::{Conclusion, Context, Ending, RunView};
-pub(crate) use action::intake;
+pub(crate) use action::begin;
 
 /// The facts that a view remembers of a record.
 #[derive(Clone, Debug)]
@@ -174,8 +174,7 @@ impl ReasonView {
 
 impl RunView for ReasonView {
     fn begin(&self, context: &Context<'_>) -> TraceDelta {
-        let (actions, artifacts) = action::intake(context);
-        TraceDelta { actions, artifacts, achieved: Achieved::Yes, ..self.empty(Facts::Nothing) }.in_unit()
+        begin(context, self.unit(self.phase))
     }
 
     fn step(

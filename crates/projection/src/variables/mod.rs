@@ -15,7 +15,7 @@ use hence_variables::{Change, Event, Name, Place, Scope, StateId, Status};
 
 use crate::ProjectError;
 use crate::artifacts::PROBLEM;
-use crate::delta::{Achieved, Facts, TraceDelta, UnitHead, Units};
+use crate::delta::{Facts, TraceDelta, UnitHead, Units};
 use crate::gaps::{GapMembers as _, gap};
 use crate::run_info::RunInfo;
 use crate::text;
@@ -160,9 +160,7 @@ fn title(event: &Event) -> Arc<str> {
 
 impl RunView for VariablesView {
     fn begin(&self, context: &Context<'_>) -> TraceDelta {
-        let (actions, artifacts) = crate::reason::intake(context);
-        let delta = TraceDelta::empty(session("Bind the run to its problem"), Facts::Nothing);
-        TraceDelta { actions, artifacts, achieved: Achieved::Yes, ..delta }.in_unit()
+        crate::reason::begin(context, session("Bind the run to its problem"))
     }
 
     fn step(
