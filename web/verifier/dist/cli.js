@@ -5,7 +5,7 @@ import { webcrypto } from "node:crypto";
 import { basename, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { checkBundle } from "./bundle.js";
-import { sha256 } from "./sha256.js";
+import { sha256Text } from "./sha256.js";
 import { encodeUtf8 } from "./json.js";
 import { parseHead, verify } from "./verify.js";
 // Node 18 has WebCrypto, but not as a global.
@@ -53,7 +53,7 @@ async function runFolder(id) {
         const isDot = char === "." && at > 0 && at < encodeUtf8(id).length - 1;
         name += /[a-z0-9_-]/.test(char) || isDot ? char : `%${byte.toString(16).padStart(2, "0")}`;
     }
-    return name.length > 200 ? `%%${await sha256(encodeUtf8(id))}` : name;
+    return name.length > 200 ? `%%${await sha256Text(id)}` : name;
 }
 async function check(request) {
     const { target } = request;

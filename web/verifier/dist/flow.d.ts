@@ -3,22 +3,8 @@ import { type JsonObject } from "./json.js";
 import { type Profile } from "./shape.js";
 /** The steps of the policy `default`, with the artifact keys of their outputs. */
 export declare const DEFAULT_STEPS: readonly (readonly [step: string, key: string])[];
-type Place = {
-    at: "before";
-    step: number;
-    justExecuted: boolean;
-} | {
-    at: "failed";
-    step: number;
-    mayDecide: boolean;
-} | {
-    at: "ended";
-};
-export interface CursorPosition {
-    place: Place;
-    iteration: bigint;
-    taken: number;
-}
+/** The numbers of a place in the order of steps. */
+export declare const CURSOR_NUMBERS = 5;
 export type FlowFinding = {
     code: "flow_violation";
     expected?: string;
@@ -33,8 +19,9 @@ export declare class Cursor {
     private readonly profile;
     private now;
     constructor(profile: Profile);
-    position(): CursorPosition;
-    returnTo(position: CursorPosition): void;
+    /** Returns the place as {@link CURSOR_NUMBERS} numbers. */
+    position(): readonly number[];
+    returnTo([at, step, flag, iteration, taken]: readonly number[]): void;
     due(): string | null;
     allDone(): boolean;
     hasEnded(): boolean;
@@ -49,7 +36,6 @@ export declare const VERDICTS = "$verdicts";
 export declare const OUTPUTS = "$outputs";
 /** What a result is in a run under policies. */
 export type Role = "policies" | "verdicts" | "blocked" | "own";
-type Stage = "not_installed" | "open" | "blocked" | "judged";
 /** The order of policy records. Without the problem it is unknown whether there are policies, and nothing is refused. */
 export declare class PolicyOrder {
     private readonly problem;
@@ -57,12 +43,11 @@ export declare class PolicyOrder {
     private stage;
     readonly pin: string | null;
     constructor(problem: JsonObject | null, profile: Profile);
-    position(): Stage;
-    returnTo(stage: Stage): void;
+    position(): number;
+    returnTo(position: number): void;
     needsVerdicts(): boolean;
     /** Returns the role of a result, or why it may not come here. `digest` is that of the recorded policies. */
     take(result: JsonObject, digest: string | null): Role | {
         refused: string;
     };
 }
-export {};

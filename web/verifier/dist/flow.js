@@ -6,6 +6,9 @@ export const DEFAULT_STEPS = [
     ["Normalize", "normalized"], ["Decompose", "decomposition"], ["AcquireEvidence", "evidence"], ["Compute", "computation"],
     ["Verify", "verification"], ["Synthesize", "synthesis"], ["Audit", "audit"],
 ];
+const PLACES = ["before", "failed", "ended"];
+/** The numbers of a place in the order of steps. */
+export const CURSOR_NUMBERS = 5;
 /** The place of a run in the order of its steps. */
 export class Cursor {
     profile;
@@ -13,11 +16,17 @@ export class Cursor {
     constructor(profile) {
         this.profile = profile;
     }
+    /** Returns the place as {@link CURSOR_NUMBERS} numbers. */
     position() {
-        return this.now;
+        const { place, iteration, taken } = this.now;
+        const flag = place.at === "before" ? place.justExecuted : place.at === "failed" && place.mayDecide;
+        return [PLACES.indexOf(place.at), place.at === "ended" ? 0 : place.step, Number(flag), Number(iteration), taken];
     }
-    returnTo(position) {
-        this.now = position;
+    returnTo([at, step, flag, iteration, taken]) {
+        const places = [
+            { at: "before", step: step, justExecuted: flag === 1 }, { at: "failed", step: step, mayDecide: flag === 1 }, { at: "ended" },
+        ];
+        this.now = { place: places[at], iteration: BigInt(iteration), taken: taken };
     }
     due() {
         const { place } = this.now;
@@ -79,6 +88,7 @@ export class Cursor {
 export const POLICIES = "$policies";
 export const VERDICTS = "$verdicts";
 export const OUTPUTS = "$outputs";
+const STAGES = ["not_installed", "open", "blocked", "judged"];
 /** The order of policy records. Without the problem it is unknown whether there are policies, and nothing is refused. */
 export class PolicyOrder {
     problem;
@@ -92,10 +102,10 @@ export class PolicyOrder {
         this.pin = profile !== "compat" && isHash(pin) ? pin : null;
     }
     position() {
-        return this.stage;
+        return STAGES.indexOf(this.stage);
     }
-    returnTo(stage) {
-        this.stage = stage;
+    returnTo(position) {
+        this.stage = STAGES[position];
     }
     needsVerdicts() {
         return this.pin !== null && this.stage !== "judged";

@@ -15,13 +15,15 @@ export declare class Follower {
     private stateHash;
     private stepIndex;
     private readonly checkpoints;
-    /** The positions behind each record, because a checkpoint may name any of them. */
+    /** The positions behind each record, because a checkpoint may name any of them: the policies, the outputs, and what the judge says. */
     private readonly positions;
     constructor(profile: Profile, header: JsonObject, kind: RunKind, document: JsonObject | null, problem: JsonObject | null);
     headerChecks(): Check[];
     /** Checks a record whose shape holds. `next` is the record behind it. */
     checks(item: Item, next: Item | null): Check[];
     private keep;
+    /** Returns to the position behind a record. Returns the position of the outputs. */
+    private returnTo;
     private step;
     private settleState;
     private control;

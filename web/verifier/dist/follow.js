@@ -3,6 +3,7 @@ import { POLICIES, PolicyOrder } from "./flow.js";
 import { blobReference } from "./item.js";
 import { isObject, member } from "./json.js";
 import { hashOf, ReasonJudge, SkillJudge, VariablesJudge } from "./judges.js";
+import { NO_OUTPUT, Numbers } from "./packed.js";
 import { reason } from "./report.js";
 import { isBlocked } from "./shape.js";
 import { State } from "./state.js";
@@ -19,8 +20,8 @@ export class Follower {
     stateHash;
     stepIndex = 0n;
     checkpoints = new Map([["initial_state", 0n]]);
-    /** The positions behind each record, because a checkpoint may name any of them. */
-    positions = [];
+    /** The positions behind each record, because a checkpoint may name any of them: the policies, the outputs, and what the judge says. */
+    positions = new Numbers();
     constructor(profile, header, kind, document, problem) {
         this.profile = profile;
         this.header = header;
@@ -50,9 +51,15 @@ export class Follower {
     keep() {
         if (!this.judge.hasCheckpoints || this.profile === "compat")
             return;
-        this.positions.push({
-            judge: this.judge.position(), policies: this.policies.position(), artifacts: this.state?.artifacts.position() ?? null,
-        });
+        this.positions.push(this.policies.position(), this.state?.artifacts.position() ?? NO_OUTPUT, ...this.judge.position());
+    }
+    /** Returns to the position behind a record. Returns the position of the outputs. */
+    returnTo(record) {
+        const width = 2 + this.judge.position().length;
+        const [policies, outputs, ...judge] = this.positions.between(record * width, (record + 1) * width);
+        this.judge.returnTo(judge);
+        this.policies.returnTo(policies);
+        return outputs;
     }
     step(item, record, next) {
         const { result } = item;
@@ -104,11 +111,10 @@ export class Follower {
             if (problem !== null)
                 checks.push(reason("result_refused", { found: problem }));
             changes = type === "rollback";
-            const position = changes && problem === null ? this.positions[Number(record.get("to"))] : undefined;
-            if (position !== undefined) {
-                this.judge.returnTo(position.judge);
-                this.policies.returnTo(position.policies);
-                refused = this.state?.rollBack(position.artifacts, at) ?? null;
+            // Without checkpoints there are no positions, and the record is refused already.
+            if (changes && problem === null && this.positions.length > 0) {
+                const outputs = this.returnTo(Number(record.get("to")));
+                refused = this.state?.rollBack(outputs, at) ?? null;
             }
         }
         else if (type === "run") {

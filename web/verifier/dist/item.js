@@ -1,8 +1,8 @@
 /** One line of a journal on its way through the levels. */
-import { JsonError, canonical, canonicalMembers, decodeUtf8, encodeUtf8, isObject, member, parse, parseBytes, textAt, } from "./json.js";
+import { JsonError, canonical, canonicalMembers, decodeUtf8, isObject, member, parse, parseBytes, textAt, } from "./json.js";
 import { LINE_BYTES_MAX } from "./lines.js";
 import { reason } from "./report.js";
-import { sha256 } from "./sha256.js";
+import { sha256Text } from "./sha256.js";
 import { checkShape, indexOf, isBlocked, isHash, kindOf } from "./shape.js";
 /** A line that was read, with everything that the levels ask about it. */
 export class Item {
@@ -33,7 +33,7 @@ export class Item {
             if (whole !== text)
                 this.bytesReason = reason("not_canonical", { found: "another spelling of the same value" });
             const rest = members.filter((entry) => entry.key !== "record_hash");
-            this.hash = sha256(encodeUtf8(`{${rest.map((entry) => entry.text).join(",")}}`));
+            this.hash = sha256Text(`{${rest.map((entry) => entry.text).join(",")}}`);
             this.kind = kindOf(this.record);
         }
         else {
@@ -126,7 +126,7 @@ export class Item {
         return (this.outputCanonical ??= canonical(output));
     }
     get outputHash() {
-        return (this.outputDigest ??= sha256(encodeUtf8(this.outputText ?? "{}")));
+        return (this.outputDigest ??= sha256Text(this.outputText ?? "{}"));
     }
     /** What the step gave: its output, or what policies blocked. */
     get attemptOutput() {

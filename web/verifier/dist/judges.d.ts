@@ -12,8 +12,9 @@ export interface Judge {
     control(record: JsonObject): Check[];
     artifactKey(item: Item): string;
     readonly hasCheckpoints: boolean;
-    position(): unknown;
-    returnTo(position: unknown): void;
+    /** Returns the place in the run as numbers, always equally many. */
+    position(): readonly number[];
+    returnTo(position: readonly number[]): void;
     /** Whether the run reached a legal end; null where that cannot be told. */
     complete(): boolean | null;
     readonly unchecked: Set<string>;
@@ -34,8 +35,11 @@ export declare class ReasonJudge implements Judge {
     /** `problem` is the trusted problem, or null at the linked level; `bindings` names the bound steps at both levels. */
     constructor(profile: Profile, problem: JsonObject | null, bindings: JsonObject | null, knowsOrder: boolean);
     step(role: Role, item: Item): Check[];
-    /** Keys whose newest output is a blob that is not at hand. */
+    /** The sets of keys whose newest output is a blob that is not at hand, each from some record on, and the number of the present one. */
     private readonly lost;
+    private lostNow;
+    private isLost;
+    private noteLost;
     private input;
     private newest;
     private newestMember;
@@ -48,8 +52,8 @@ export declare class ReasonJudge implements Judge {
     private boundInput;
     control(record: JsonObject): Check[];
     artifactKey(item: Item): string;
-    position(): unknown;
-    returnTo(position: unknown): void;
+    position(): readonly number[];
+    returnTo(position: readonly number[]): void;
     complete(): boolean | null;
 }
 /** Judges a run of a skill, without the skill: what follows from the skill itself is for an engine. */
@@ -60,8 +64,8 @@ export declare class SkillJudge implements Judge {
     step(role: Role, item: Item): Check[];
     control(record: JsonObject): Check[];
     artifactKey(item: Item): string;
-    position(): unknown;
-    returnTo(position: unknown): void;
+    position(): readonly number[];
+    returnTo([ended]: readonly number[]): void;
     complete(): boolean | null;
 }
 /** Judges a run of variables. That each event follows from those before is for an engine. */
@@ -72,7 +76,7 @@ export declare class VariablesJudge implements Judge {
     step(_role: Role, item: Item): Check[];
     control(record: JsonObject): Check[];
     artifactKey(): string;
-    position(): unknown;
-    returnTo(position: unknown): void;
+    position(): readonly number[];
+    returnTo([ended]: readonly number[]): void;
     complete(): boolean | null;
 }

@@ -1,11 +1,11 @@
 /** What each kind of run says about its records: their order and their inputs (docs/format.md sections 7, 9 and 14). */
-import { canonical, encodeUtf8, isObject, member, textAt } from "./json.js";
-import { Cursor, DEFAULT_STEPS, OUTPUTS, POLICIES, VERDICTS } from "./flow.js";
+import { canonical, isObject, member, textAt } from "./json.js";
+import { CURSOR_NUMBERS, Cursor, DEFAULT_STEPS, OUTPUTS, POLICIES, VERDICTS } from "./flow.js";
 import { reason } from "./report.js";
-import { sha256 } from "./sha256.js";
+import { sha256Text } from "./sha256.js";
 import { Artifacts } from "./state.js";
 export function hashOf(value) {
-    return sha256(encodeUtf8(canonical(value)));
+    return sha256Text(canonical(value));
 }
 function inputCheck(item, input) {
     return { code: "input_hash_mismatch", expected: hashOf(input), found: String(item.result.get("input_hash")) };
@@ -20,7 +20,6 @@ export function kindOfProblem(problem) {
 }
 class Missing extends Error {
 }
-const NONE = new Set();
 /** Judges a run of the built-in steps. */
 export class ReasonJudge {
     profile;
@@ -63,15 +62,26 @@ export class ReasonJudge {
         }
         if (item.output !== undefined) {
             this.artifacts.put(this.artifactKey(item), name, item.stepIndex, item.outputText ?? "", item.resolvedOutput ?? null);
-            if (item.resolvedOutput === undefined)
-                this.lost.add(this.artifactKey(item));
-            else
-                this.lost.delete(this.artifactKey(item));
+            this.noteLost(this.artifactKey(item), item.resolvedOutput === undefined);
         }
         return checks;
     }
-    /** Keys whose newest output is a blob that is not at hand. */
-    lost = new Set();
+    /** The sets of keys whose newest output is a blob that is not at hand, each from some record on, and the number of the present one. */
+    lost = [new Set()];
+    lostNow = 0;
+    isLost(key) {
+        return this.lost[this.lostNow]?.has(key) ?? false;
+    }
+    noteLost(key, isLost) {
+        if (this.isLost(key) === isLost)
+            return;
+        const keys = new Set(this.lost[this.lostNow]);
+        if (isLost)
+            keys.add(key);
+        else
+            keys.delete(key);
+        this.lostNow = this.lost.push(keys) - 1;
+    }
     input(item) {
         try {
             return [inputCheck(item, this.inputOf(item))];
@@ -88,7 +98,7 @@ export class ReasonJudge {
         }
     }
     newest(key) {
-        if (this.lost.has(key))
+        if (this.isLost(key))
             throw new Missing(`the blob of ${key} is not at hand`);
         const newest = this.artifacts.newest(key);
         if (newest === undefined)
@@ -139,7 +149,7 @@ export class ReasonJudge {
     }
     /** Returns the items of all outputs of AcquireEvidence so far. */
     evidence() {
-        if (this.lost.has("evidence"))
+        if (this.isLost("evidence"))
             throw new Missing("the blob of evidence is not at hand");
         return this.artifacts.items("evidence");
     }
@@ -214,15 +224,13 @@ export class ReasonJudge {
         return DEFAULT_STEPS.find(([step]) => step === item.step)?.[1] ?? item.step;
     }
     position() {
-        return [this.cursor.position(), this.artifacts.position(), this.lost.size === 0 ? NONE : new Set(this.lost)];
+        return [...this.cursor.position(), this.artifacts.position(), this.lostNow];
     }
     returnTo(position) {
-        const [cursor, artifacts, lost] = position;
-        this.cursor.returnTo(cursor);
+        const [artifacts, lost] = position.slice(CURSOR_NUMBERS);
+        this.cursor.returnTo(position);
         this.artifacts.returnTo(artifacts);
-        this.lost.clear();
-        for (const key of lost)
-            this.lost.add(key);
+        this.lostNow = lost;
     }
     complete() {
         return this.knowsOrder ? this.cursor.hasEnded() : null;
@@ -281,10 +289,10 @@ export class SkillJudge {
         return `${item.stepIndex.toString().padStart(6, "0")}:${item.step}`;
     }
     position() {
-        return this.ended;
+        return [Number(this.ended)];
     }
-    returnTo(position) {
-        this.ended = position;
+    returnTo([ended]) {
+        this.ended = ended === 1;
     }
     complete() {
         return this.ended;
@@ -324,10 +332,10 @@ export class VariablesJudge {
         return "vars";
     }
     position() {
-        return this.ended;
+        return [Number(this.ended)];
     }
-    returnTo(position) {
-        this.ended = position;
+    returnTo([ended]) {
+        this.ended = ended === 1;
     }
     complete() {
         return this.ended ? true : null;

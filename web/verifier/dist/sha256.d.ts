@@ -5,6 +5,8 @@
  */
 /** Returns the SHA-256 of bytes as 64 lower-case hex digits. */
 export declare function sha256(bytes: Uint8Array): Promise<string>;
+/** Returns the SHA-256 of a text in UTF-8. */
+export declare function sha256Text(text: string): Promise<string>;
 /** A hash in progress, which can be copied and continued. */
 export declare class Sha256 {
     private readonly words;
@@ -12,6 +14,8 @@ export declare class Sha256 {
     private length;
     clone(): Sha256;
     update(bytes: Uint8Array): this;
+    /** Continues with a text in UTF-8. */
+    updateText(text: string): this;
     /** Returns the digest of what was given so far; more can be given afterwards. */
     hex(): string;
     private compress;

@@ -15,6 +15,13 @@ export async function sha256(bytes) {
         return new Sha256().update(bytes).hex();
     return hex(new Uint8Array(await subtle.digest("SHA-256", bytes)));
 }
+/** Returns the SHA-256 of a text in UTF-8. */
+export async function sha256Text(text) {
+    return text.length < LARGE_BYTES ? new Sha256().updateText(text).hex() : sha256(ENCODER.encode(text));
+}
+const ENCODER = new TextEncoder();
+/** Texts are encoded here, part by part: an array for each of them would be outside the heap and stay there until somebody collects it. */
+const ENCODED = new Uint8Array(64 * 1024);
 const DIGITS = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 function hex(bytes) {
     let made = "";
@@ -74,6 +81,15 @@ export class Sha256 {
         for (; at + 64 <= bytes.length; at += 64)
             this.compress(bytes, at);
         this.block.set(bytes.subarray(at), 0);
+        return this;
+    }
+    /** Continues with a text in UTF-8. */
+    updateText(text) {
+        for (let rest = text; rest !== "";) {
+            const { read, written } = ENCODER.encodeInto(rest, ENCODED);
+            this.update(ENCODED.subarray(0, written));
+            rest = rest.slice(read);
+        }
         return this;
     }
     /** Returns the digest of what was given so far; more can be given afterwards. */

@@ -6,10 +6,11 @@ import { Sha256 } from "./sha256.js";
 export declare class Artifacts {
     private readonly profile;
     private readonly prefix;
+    private readonly log;
     private last;
     /** The first output of each key, or in the compat profile the newest. */
     private first;
-    private later;
+    private readonly later;
     private newestOf;
     /** The items of all lists under a key, grown with each output: a run asks for them at every step. */
     private listed;
@@ -26,8 +27,8 @@ export declare class Artifacts {
     /** Returns the items of all lists that are outputs under a key, oldest first. */
     items(key: string): readonly Json[];
     /** Returns the position to which {@link returnTo} can return. */
-    position(): unknown;
-    returnTo(position: unknown): void;
+    position(): number;
+    returnTo(position: number): void;
     /** Returns the newest output of a key: undefined when there is none. */
     newest(key: string): {
         value: Json;
@@ -59,7 +60,7 @@ export declare class State {
     complete(at: string): string | null;
     /** Fails the run because its loop reached its limit. */
     exhaust(at: string): string | null;
-    rollBack(position: unknown, at: string): string | null;
+    rollBack(position: number, at: string): string | null;
     private ended;
     private late;
     private append;

@@ -1,25 +1,18 @@
 /** The state of a run as the fold of its records, and its hash: docs/format.md section 5. */
-import { canonical, compareKeys, encodeUtf8, isObject, member, nesting, parse } from "./json.js";
+import { canonical, compareKeys, isObject, member, nesting } from "./json.js";
+import { NO_OUTPUT, Numbers, OutputLog } from "./packed.js";
 import { Sha256 } from "./sha256.js";
 const ITERATIONS = "iterations";
 const OUTPUT_NESTING_MAX = 500;
-/** Returns whether the text of an output has all of its value: a large one is elsewhere. */
-function isInText(output) {
-    return output.text !== "" && !output.text.includes('"$blob"');
-}
-function valueOf(output) {
-    if (output.value === undefined && isInText(output))
-        output.value = parse(output.text);
-    return output.value;
-}
 /** The outputs of steps by their artifact keys. */
 export class Artifacts {
     profile;
     prefix;
-    last = null;
+    log = new OutputLog();
+    last = NO_OUTPUT;
     /** The first output of each key, or in the compat profile the newest. */
     first = new Map();
-    later = [];
+    later = new Numbers();
     newestOf = new Map();
     /** The items of all lists under a key, grown with each output: a run asks for them at every step. */
     listed = new Map();
@@ -35,11 +28,14 @@ export class Artifacts {
     }
     /** Puts an output under its key. `value` is the output with large values fetched; `text` is what the record holds. */
     put(key, step, stepIndex, text, value) {
-        this.last = { before: this.last, key, step, stepIndex: stepIndex.toString(), text, value };
+        // A loop often gives what it gave before: the text of it is kept once.
+        const older = this.newestOf.get(key);
+        const known = older === undefined ? text : this.log.text(older);
+        this.last = this.log.add(this.last, key, step, stepIndex, known === text ? known : text, value);
         this.place(this.last);
     }
     place(output) {
-        const { key } = output;
+        const key = this.log.key(output);
         if (!this.first.has(key)) {
             this.order.splice(firstAfter(this.order, key), 0, key);
             this.first.set(key, output);
@@ -51,10 +47,10 @@ export class Artifacts {
             this.first.set(key, output);
             this.front = this.middle = null;
         }
-        const value = valueOf(output);
+        const value = this.log.value(output);
         const older = this.newestOf.get(key);
-        if (older !== undefined && isInText(older))
-            older.value = undefined;
+        if (older !== undefined)
+            this.log.dropValue(older);
         this.newestOf.set(key, output);
         if (!Array.isArray(value))
             return;
@@ -75,11 +71,11 @@ export class Artifacts {
     }
     returnTo(position) {
         const outputs = [];
-        for (let at = position; at !== null; at = at.before)
+        for (let at = position; at !== NO_OUTPUT; at = this.log.before(at))
             outputs.push(at);
         this.last = position;
         this.first = new Map();
-        this.later = [];
+        this.later.clear();
         this.newestOf = new Map();
         this.listed = new Map();
         this.order = [];
@@ -90,7 +86,7 @@ export class Artifacts {
     /** Returns the newest output of a key: undefined when there is none. */
     newest(key) {
         const output = this.newestOf.get(key);
-        return output === undefined ? undefined : { value: valueOf(output), text: output.text };
+        return output === undefined ? undefined : { value: this.log.value(output), text: this.log.text(output) };
     }
     /** Returns the keys of the state's `artifacts`, in order. */
     keys() {
@@ -108,11 +104,11 @@ export class Artifacts {
         let hash = front.clone();
         if (this.later.length > 0) {
             hash = this.hashMiddle(count, front).clone();
-            hash.update(encodeUtf8("]"));
+            hash.updateText("]");
         }
         let isFirst = count === 0 && this.later.length === 0;
         for (const key of this.order.slice(count)) {
-            hash.update(encodeUtf8(memberText(isFirst, key, this.first.get(key).text)));
+            hash.updateText(memberText(isFirst, key, this.log.text(this.first.get(key))));
             isFirst = false;
         }
         return hash;
@@ -120,13 +116,13 @@ export class Artifacts {
     hashFront(count) {
         // A key that came between others moved those behind it, so the last key that is covered is elsewhere.
         if (this.front === null || (this.front.count > 0 && this.order[this.front.count - 1] !== this.front.last)) {
-            this.front = { hash: new Sha256().update(encodeUtf8(this.prefix)), count: 0, last: "" };
+            this.front = { hash: new Sha256().updateText(this.prefix), count: 0, last: "" };
             this.middle = null;
         }
         const { front } = this;
         for (; front.count < count; front.count += 1) {
             const key = this.order[front.count];
-            front.hash.update(encodeUtf8(memberText(front.count === 0, key, this.first.get(key).text)));
+            front.hash.updateText(memberText(front.count === 0, key, this.log.text(this.first.get(key))));
             front.last = key;
             this.middle = null;
         }
@@ -134,14 +130,14 @@ export class Artifacts {
     }
     hashMiddle(keys, front) {
         if (this.middle === null || this.middle.keys !== keys || this.middle.entries > this.later.length) {
-            const hash = front.clone().update(encodeUtf8(`${keys === 0 ? "" : ","}"${ITERATIONS}":[`));
+            const hash = front.clone().updateText(`${keys === 0 ? "" : ","}"${ITERATIONS}":[`);
             this.middle = { hash, entries: 0, keys };
         }
         const { middle } = this;
         for (; middle.entries < this.later.length; middle.entries += 1) {
-            const { key, text, step, stepIndex } = this.later[middle.entries];
+            const { key, text, step, stepIndex } = this.log.output(this.later.at(middle.entries));
             const entry = `{"key":${JSON.stringify(key)},"output":${text},"step":${JSON.stringify(step)},"step_index":${stepIndex}}`;
-            middle.hash.update(encodeUtf8(middle.entries === 0 ? entry : `,${entry}`));
+            middle.hash.updateText(middle.entries === 0 ? entry : `,${entry}`);
         }
         return middle.hash;
     }
@@ -192,7 +188,7 @@ export class State {
         const { assumptions, constraints, metadata, problem } = this.fixed;
         const rest = `},"assumptions":${assumptions},"constraints":${constraints},"errors":${this.errorText},"metadata":${metadata}`
             + `${JSON.stringify(this.updatedAt)}},"problem":${problem},"status":"${this.status}","step_index":${this.stepIndex},"version":"1.0.0"}`;
-        return this.artifacts.hash().update(encodeUtf8(rest)).hex();
+        return this.artifacts.hash().updateText(rest).hex();
     }
     apply(key, record, outputText, value, blockedKeepsRunning) {
         const result = record.get("result");

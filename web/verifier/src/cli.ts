@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 
 import { checkBundle } from "./bundle.js";
 import type { Report } from "./report.js";
-import { sha256 } from "./sha256.js";
+import { sha256Text } from "./sha256.js";
 import { encodeUtf8 } from "./json.js";
 import { parseHead, verify, type Sources } from "./verify.js";
 
@@ -63,7 +63,7 @@ async function runFolder(id: string): Promise<string> {
     const isDot = char === "." && at > 0 && at < encodeUtf8(id).length - 1;
     name += /[a-z0-9_-]/.test(char) || isDot ? char : `%${byte.toString(16).padStart(2, "0")}`;
   }
-  return name.length > 200 ? `%%${await sha256(encodeUtf8(id))}` : name;
+  return name.length > 200 ? `%%${await sha256Text(id)}` : name;
 }
 
 async function check(request: Request): Promise<Report> {

@@ -14,7 +14,12 @@ type Place =
   | { at: "failed"; step: number; mayDecide: boolean }
   | { at: "ended" };
 
-export interface CursorPosition {
+const PLACES = ["before", "failed", "ended"];
+
+/** The numbers of a place in the order of steps. */
+export const CURSOR_NUMBERS = 5;
+
+interface CursorPosition {
   place: Place;
   iteration: bigint;
   taken: number;
@@ -28,12 +33,18 @@ export class Cursor {
 
   constructor(private readonly profile: Profile) {}
 
-  position(): CursorPosition {
-    return this.now;
+  /** Returns the place as {@link CURSOR_NUMBERS} numbers. */
+  position(): readonly number[] {
+    const { place, iteration, taken } = this.now;
+    const flag = place.at === "before" ? place.justExecuted : place.at === "failed" && place.mayDecide;
+    return [PLACES.indexOf(place.at), place.at === "ended" ? 0 : place.step, Number(flag), Number(iteration), taken];
   }
 
-  returnTo(position: CursorPosition): void {
-    this.now = position;
+  returnTo([at, step, flag, iteration, taken]: readonly number[]): void {
+    const places: Place[] = [
+      { at: "before", step: step as number, justExecuted: flag === 1 }, { at: "failed", step: step as number, mayDecide: flag === 1 }, { at: "ended" },
+    ];
+    this.now = { place: places[at as number] as Place, iteration: BigInt(iteration as number), taken: taken as number };
   }
 
   due(): string | null {
@@ -99,7 +110,8 @@ export const OUTPUTS = "$outputs";
 
 /** What a result is in a run under policies. */
 export type Role = "policies" | "verdicts" | "blocked" | "own";
-type Stage = "not_installed" | "open" | "blocked" | "judged";
+const STAGES = ["not_installed", "open", "blocked", "judged"] as const;
+type Stage = (typeof STAGES)[number];
 
 /** The order of policy records. Without the problem it is unknown whether there are policies, and nothing is refused. */
 export class PolicyOrder {
@@ -111,12 +123,12 @@ export class PolicyOrder {
     this.pin = profile !== "compat" && isHash(pin) ? pin : null;
   }
 
-  position(): Stage {
-    return this.stage;
+  position(): number {
+    return STAGES.indexOf(this.stage);
   }
 
-  returnTo(stage: Stage): void {
-    this.stage = stage;
+  returnTo(position: number): void {
+    this.stage = STAGES[position] as Stage;
   }
 
   needsVerdicts(): boolean {

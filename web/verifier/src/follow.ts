@@ -4,18 +4,13 @@ import { POLICIES, PolicyOrder } from "./flow.js";
 import { blobReference, type Item } from "./item.js";
 import { isObject, member, type JsonObject } from "./json.js";
 import { hashOf, ReasonJudge, SkillJudge, VariablesJudge, type Judge, type RunKind } from "./judges.js";
+import { NO_OUTPUT, Numbers } from "./packed.js";
 import { reason, type Check } from "./report.js";
 import { isBlocked, type Profile } from "./shape.js";
 import { State } from "./state.js";
 
 const CHECKPOINTS_MAX = 100;
 const CHECKPOINT_NAME_BYTES_MAX = 256;
-
-interface Position {
-  judge: unknown;
-  policies: ReturnType<PolicyOrder["position"]>;
-  artifacts: unknown;
-}
 
 /** Follows a journal: at the linked level without the problem, at the spec level with it. */
 export class Follower {
@@ -25,8 +20,8 @@ export class Follower {
   private stateHash: string;
   private stepIndex = 0n;
   private readonly checkpoints = new Map<string, bigint>([["initial_state", 0n]]);
-  /** The positions behind each record, because a checkpoint may name any of them. */
-  private readonly positions: Position[] = [];
+  /** The positions behind each record, because a checkpoint may name any of them: the policies, the outputs, and what the judge says. */
+  private readonly positions = new Numbers();
 
   constructor(
     private readonly profile: Profile,
@@ -61,9 +56,16 @@ export class Follower {
 
   private keep(): void {
     if (!this.judge.hasCheckpoints || this.profile === "compat") return;
-    this.positions.push({
-      judge: this.judge.position(), policies: this.policies.position(), artifacts: this.state?.artifacts.position() ?? null,
-    });
+    this.positions.push(this.policies.position(), this.state?.artifacts.position() ?? NO_OUTPUT, ...this.judge.position());
+  }
+
+  /** Returns to the position behind a record. Returns the position of the outputs. */
+  private returnTo(record: number): number {
+    const width = 2 + this.judge.position().length;
+    const [policies, outputs, ...judge] = this.positions.between(record * width, (record + 1) * width);
+    this.judge.returnTo(judge);
+    this.policies.returnTo(policies as number);
+    return outputs as number;
   }
 
   private step(item: Item, record: JsonObject, next: Item | null): Check[] {
@@ -112,11 +114,10 @@ export class Follower {
       const problem = type === "checkpoint" ? this.checkpoint(item, record) : this.rollback(record);
       if (problem !== null) checks.push(reason("result_refused", { found: problem }));
       changes = type === "rollback";
-      const position = changes && problem === null ? this.positions[Number(record.get("to"))] : undefined;
-      if (position !== undefined) {
-        this.judge.returnTo(position.judge);
-        this.policies.returnTo(position.policies);
-        refused = this.state?.rollBack(position.artifacts, at) ?? null;
+      // Without checkpoints there are no positions, and the record is refused already.
+      if (changes && problem === null && this.positions.length > 0) {
+        const outputs = this.returnTo(Number(record.get("to")));
+        refused = this.state?.rollBack(outputs, at) ?? null;
       }
     } else if (type === "run") {
       changes = true;

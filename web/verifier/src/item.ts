@@ -1,12 +1,12 @@
 /** One line of a journal on its way through the levels. */
 
 import {
-  JsonError, canonical, canonicalMembers, decodeUtf8, encodeUtf8, isObject, member, parse, parseBytes, textAt, type Json, type JsonObject,
+  JsonError, canonical, canonicalMembers, decodeUtf8, isObject, member, parse, parseBytes, textAt, type Json, type JsonObject,
 } from "./json.js";
 import type { Line } from "./lines.js";
 import { LINE_BYTES_MAX } from "./lines.js";
 import { reason, type Check, type Reason } from "./report.js";
-import { sha256 } from "./sha256.js";
+import { sha256Text } from "./sha256.js";
 import { checkShape, indexOf, isBlocked, isHash, kindOf, type Profile, type RecordKind } from "./shape.js";
 
 /** A line that was read, with everything that the levels ask about it. */
@@ -36,7 +36,7 @@ export class Item {
       const whole = `{${members.map((entry) => entry.text).join(",")}}`;
       if (whole !== text) this.bytesReason = reason("not_canonical", { found: "another spelling of the same value" });
       const rest = members.filter((entry) => entry.key !== "record_hash");
-      this.hash = sha256(encodeUtf8(`{${rest.map((entry) => entry.text).join(",")}}`));
+      this.hash = sha256Text(`{${rest.map((entry) => entry.text).join(",")}}`);
       this.kind = kindOf(this.record);
     } else {
       this.bytesReason = reason("not_canonical", { found: this.lineReason?.found ?? this.lineReason?.code ?? null });
@@ -121,7 +121,7 @@ export class Item {
   }
 
   get outputHash(): Promise<string> {
-    return (this.outputDigest ??= sha256(encodeUtf8(this.outputText ?? "{}")));
+    return (this.outputDigest ??= sha256Text(this.outputText ?? "{}"));
   }
 
   /** What the step gave: its output, or what policies blocked. */

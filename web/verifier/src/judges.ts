@@ -1,10 +1,10 @@
 /** What each kind of run says about its records: their order and their inputs (docs/format.md sections 7, 9 and 14). */
 
-import { canonical, encodeUtf8, isObject, member, textAt, type Json, type JsonObject } from "./json.js";
-import { Cursor, DEFAULT_STEPS, OUTPUTS, POLICIES, VERDICTS, type CursorPosition, type Role } from "./flow.js";
+import { canonical, isObject, member, textAt, type Json, type JsonObject } from "./json.js";
+import { CURSOR_NUMBERS, Cursor, DEFAULT_STEPS, OUTPUTS, POLICIES, VERDICTS, type Role } from "./flow.js";
 import type { Item } from "./item.js";
 import { reason, type Check } from "./report.js";
-import { sha256 } from "./sha256.js";
+import { sha256Text } from "./sha256.js";
 import type { Profile } from "./shape.js";
 import { Artifacts } from "./state.js";
 
@@ -17,15 +17,16 @@ export interface Judge {
   control(record: JsonObject): Check[];
   artifactKey(item: Item): string;
   readonly hasCheckpoints: boolean;
-  position(): unknown;
-  returnTo(position: unknown): void;
+  /** Returns the place in the run as numbers, always equally many. */
+  position(): readonly number[];
+  returnTo(position: readonly number[]): void;
   /** Whether the run reached a legal end; null where that cannot be told. */
   complete(): boolean | null;
   readonly unchecked: Set<string>;
 }
 
 export function hashOf(value: Json): Promise<string> {
-  return sha256(encodeUtf8(canonical(value)));
+  return sha256Text(canonical(value));
 }
 
 function inputCheck(item: Item, input: Json): Check {
@@ -41,8 +42,6 @@ export function kindOfProblem(problem: JsonObject): RunKind {
 }
 
 class Missing extends Error {}
-
-const NONE: ReadonlySet<string> = new Set();
 
 /** Judges a run of the built-in steps. */
 export class ReasonJudge implements Judge {
@@ -80,14 +79,26 @@ export class ReasonJudge implements Judge {
     }
     if (item.output !== undefined) {
       this.artifacts.put(this.artifactKey(item), name, item.stepIndex, item.outputText ?? "", item.resolvedOutput ?? null);
-      if (item.resolvedOutput === undefined) this.lost.add(this.artifactKey(item));
-      else this.lost.delete(this.artifactKey(item));
+      this.noteLost(this.artifactKey(item), item.resolvedOutput === undefined);
     }
     return checks;
   }
 
-  /** Keys whose newest output is a blob that is not at hand. */
-  private readonly lost = new Set<string>();
+  /** The sets of keys whose newest output is a blob that is not at hand, each from some record on, and the number of the present one. */
+  private readonly lost: ReadonlySet<string>[] = [new Set()];
+  private lostNow = 0;
+
+  private isLost(key: string): boolean {
+    return this.lost[this.lostNow]?.has(key) ?? false;
+  }
+
+  private noteLost(key: string, isLost: boolean): void {
+    if (this.isLost(key) === isLost) return;
+    const keys = new Set(this.lost[this.lostNow]);
+    if (isLost) keys.add(key);
+    else keys.delete(key);
+    this.lostNow = this.lost.push(keys) - 1;
+  }
 
   private input(item: Item): Check[] {
     try {
@@ -104,7 +115,7 @@ export class ReasonJudge implements Judge {
   }
 
   private newest(key: string): Json {
-    if (this.lost.has(key)) throw new Missing(`the blob of ${key} is not at hand`);
+    if (this.isLost(key)) throw new Missing(`the blob of ${key} is not at hand`);
     const newest = this.artifacts.newest(key);
     if (newest === undefined) throw new Missing(`nothing is under ${key}`);
     return newest.value;
@@ -152,7 +163,7 @@ export class ReasonJudge implements Judge {
 
   /** Returns the items of all outputs of AcquireEvidence so far. */
   private evidence(): Json[] {
-    if (this.lost.has("evidence")) throw new Missing("the blob of evidence is not at hand");
+    if (this.isLost("evidence")) throw new Missing("the blob of evidence is not at hand");
     return this.artifacts.items("evidence") as Json[];
   }
 
@@ -226,16 +237,15 @@ export class ReasonJudge implements Judge {
     return DEFAULT_STEPS.find(([step]) => step === item.step)?.[1] ?? item.step;
   }
 
-  position(): unknown {
-    return [this.cursor.position(), this.artifacts.position(), this.lost.size === 0 ? NONE : new Set(this.lost)];
+  position(): readonly number[] {
+    return [...this.cursor.position(), this.artifacts.position(), this.lostNow];
   }
 
-  returnTo(position: unknown): void {
-    const [cursor, artifacts, lost] = position as [CursorPosition, unknown, ReadonlySet<string>];
-    this.cursor.returnTo(cursor);
-    this.artifacts.returnTo(artifacts);
-    this.lost.clear();
-    for (const key of lost) this.lost.add(key);
+  returnTo(position: readonly number[]): void {
+    const [artifacts, lost] = position.slice(CURSOR_NUMBERS);
+    this.cursor.returnTo(position);
+    this.artifacts.returnTo(artifacts as number);
+    this.lostNow = lost as number;
   }
 
   complete(): boolean | null {
@@ -290,12 +300,12 @@ export class SkillJudge implements Judge {
     return `${item.stepIndex.toString().padStart(6, "0")}:${item.step}`;
   }
 
-  position(): unknown {
-    return this.ended;
+  position(): readonly number[] {
+    return [Number(this.ended)];
   }
 
-  returnTo(position: unknown): void {
-    this.ended = position as boolean;
+  returnTo([ended]: readonly number[]): void {
+    this.ended = ended === 1;
   }
 
   complete(): boolean | null {
@@ -338,12 +348,12 @@ export class VariablesJudge implements Judge {
     return "vars";
   }
 
-  position(): unknown {
-    return this.ended;
+  position(): readonly number[] {
+    return [Number(this.ended)];
   }
 
-  returnTo(position: unknown): void {
-    this.ended = position as boolean;
+  returnTo([ended]: readonly number[]): void {
+    this.ended = ended === 1;
   }
 
   complete(): boolean | null {

@@ -16,6 +16,15 @@ export async function sha256(bytes: Uint8Array): Promise<string> {
   return hex(new Uint8Array(await subtle.digest("SHA-256", bytes as BufferSource)));
 }
 
+/** Returns the SHA-256 of a text in UTF-8. */
+export async function sha256Text(text: string): Promise<string> {
+  return text.length < LARGE_BYTES ? new Sha256().updateText(text).hex() : sha256(ENCODER.encode(text));
+}
+
+const ENCODER = new TextEncoder();
+/** Texts are encoded here, part by part: an array for each of them would be outside the heap and stay there until somebody collects it. */
+const ENCODED = new Uint8Array(64 * 1024);
+
 const DIGITS = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 function hex(bytes: Uint8Array): string {
@@ -76,6 +85,16 @@ export class Sha256 {
     }
     for (; at + 64 <= bytes.length; at += 64) this.compress(bytes, at);
     this.block.set(bytes.subarray(at), 0);
+    return this;
+  }
+
+  /** Continues with a text in UTF-8. */
+  updateText(text: string): this {
+    for (let rest = text; rest !== ""; ) {
+      const { read, written } = ENCODER.encodeInto(rest, ENCODED);
+      this.update(ENCODED.subarray(0, written));
+      rest = rest.slice(read);
+    }
     return this;
   }
 

@@ -1,40 +1,21 @@
 /** The state of a run as the fold of its records, and its hash: docs/format.md section 5. */
 
-import { canonical, compareKeys, encodeUtf8, isObject, member, nesting, parse, type Json, type JsonObject } from "./json.js";
+import { canonical, compareKeys, isObject, member, nesting, type Json, type JsonObject } from "./json.js";
+import { NO_OUTPUT, Numbers, OutputLog } from "./packed.js";
 import type { Profile } from "./shape.js";
 import { Sha256 } from "./sha256.js";
 
 const ITERATIONS = "iterations";
 const OUTPUT_NESTING_MAX = 500;
 
-/** An output that was recorded, with the outputs before it: a rollback returns to one of them. */
-interface Output {
-  before: Output | null;
-  key: string;
-  step: string;
-  stepIndex: string;
-  text: string;
-  /** Dropped where a newer output takes its place: its text says the same in a fraction of the memory. */
-  value: Json | undefined;
-}
-
-/** Returns whether the text of an output has all of its value: a large one is elsewhere. */
-function isInText(output: Output): boolean {
-  return output.text !== "" && !output.text.includes('"$blob"');
-}
-
-function valueOf(output: Output): Json {
-  if (output.value === undefined && isInText(output)) output.value = parse(output.text);
-  return output.value as Json;
-}
-
 /** The outputs of steps by their artifact keys. */
 export class Artifacts {
-  private last: Output | null = null;
+  private readonly log = new OutputLog();
+  private last = NO_OUTPUT;
   /** The first output of each key, or in the compat profile the newest. */
-  private first = new Map<string, Output>();
-  private later: Output[] = [];
-  private newestOf = new Map<string, Output>();
+  private first = new Map<string, number>();
+  private readonly later = new Numbers();
+  private newestOf = new Map<string, number>();
   /** The items of all lists under a key, grown with each output: a run asks for them at every step. */
   private listed = new Map<string, Json[]>();
   /** The keys in order. */
@@ -48,12 +29,15 @@ export class Artifacts {
 
   /** Puts an output under its key. `value` is the output with large values fetched; `text` is what the record holds. */
   put(key: string, step: string, stepIndex: bigint, text: string, value: Json): void {
-    this.last = { before: this.last, key, step, stepIndex: stepIndex.toString(), text, value };
+    // A loop often gives what it gave before: the text of it is kept once.
+    const older = this.newestOf.get(key);
+    const known = older === undefined ? text : this.log.text(older);
+    this.last = this.log.add(this.last, key, step, stepIndex, known === text ? known : text, value);
     this.place(this.last);
   }
 
-  private place(output: Output): void {
-    const { key } = output;
+  private place(output: number): void {
+    const key = this.log.key(output);
     if (!this.first.has(key)) {
       this.order.splice(firstAfter(this.order, key), 0, key);
       this.first.set(key, output);
@@ -63,9 +47,9 @@ export class Artifacts {
       this.first.set(key, output);
       this.front = this.middle = null;
     }
-    const value = valueOf(output);
+    const value = this.log.value(output);
     const older = this.newestOf.get(key);
-    if (older !== undefined && isInText(older)) older.value = undefined;
+    if (older !== undefined) this.log.dropValue(older);
     this.newestOf.set(key, output);
     if (!Array.isArray(value)) return;
     const items = this.listed.get(key);
@@ -79,16 +63,16 @@ export class Artifacts {
   }
 
   /** Returns the position to which {@link returnTo} can return. */
-  position(): unknown {
+  position(): number {
     return this.last;
   }
 
-  returnTo(position: unknown): void {
-    const outputs: Output[] = [];
-    for (let at = position as Output | null; at !== null; at = at.before) outputs.push(at);
-    this.last = position as Output | null;
+  returnTo(position: number): void {
+    const outputs: number[] = [];
+    for (let at = position; at !== NO_OUTPUT; at = this.log.before(at)) outputs.push(at);
+    this.last = position;
     this.first = new Map();
-    this.later = [];
+    this.later.clear();
     this.newestOf = new Map();
     this.listed = new Map();
     this.order = [];
@@ -99,7 +83,7 @@ export class Artifacts {
   /** Returns the newest output of a key: undefined when there is none. */
   newest(key: string): { value: Json; text: string } | undefined {
     const output = this.newestOf.get(key);
-    return output === undefined ? undefined : { value: valueOf(output), text: output.text };
+    return output === undefined ? undefined : { value: this.log.value(output), text: this.log.text(output) };
   }
 
   /** Returns the keys of the state's `artifacts`, in order. */
@@ -119,11 +103,11 @@ export class Artifacts {
     let hash = front.clone();
     if (this.later.length > 0) {
       hash = this.hashMiddle(count, front).clone();
-      hash.update(encodeUtf8("]"));
+      hash.updateText("]");
     }
     let isFirst = count === 0 && this.later.length === 0;
     for (const key of this.order.slice(count)) {
-      hash.update(encodeUtf8(memberText(isFirst, key, (this.first.get(key) as Output).text)));
+      hash.updateText(memberText(isFirst, key, this.log.text(this.first.get(key) as number)));
       isFirst = false;
     }
     return hash;
@@ -132,13 +116,13 @@ export class Artifacts {
   private hashFront(count: number): Sha256 {
     // A key that came between others moved those behind it, so the last key that is covered is elsewhere.
     if (this.front === null || (this.front.count > 0 && this.order[this.front.count - 1] !== this.front.last)) {
-      this.front = { hash: new Sha256().update(encodeUtf8(this.prefix)), count: 0, last: "" };
+      this.front = { hash: new Sha256().updateText(this.prefix), count: 0, last: "" };
       this.middle = null;
     }
     const { front } = this;
     for (; front.count < count; front.count += 1) {
       const key = this.order[front.count] as string;
-      front.hash.update(encodeUtf8(memberText(front.count === 0, key, (this.first.get(key) as Output).text)));
+      front.hash.updateText(memberText(front.count === 0, key, this.log.text(this.first.get(key) as number)));
       front.last = key;
       this.middle = null;
     }
@@ -147,14 +131,14 @@ export class Artifacts {
 
   private hashMiddle(keys: number, front: Sha256): Sha256 {
     if (this.middle === null || this.middle.keys !== keys || this.middle.entries > this.later.length) {
-      const hash = front.clone().update(encodeUtf8(`${keys === 0 ? "" : ","}"${ITERATIONS}":[`));
+      const hash = front.clone().updateText(`${keys === 0 ? "" : ","}"${ITERATIONS}":[`);
       this.middle = { hash, entries: 0, keys };
     }
     const { middle } = this;
     for (; middle.entries < this.later.length; middle.entries += 1) {
-      const { key, text, step, stepIndex } = this.later[middle.entries] as Output;
+      const { key, text, step, stepIndex } = this.log.output(this.later.at(middle.entries));
       const entry = `{"key":${JSON.stringify(key)},"output":${text},"step":${JSON.stringify(step)},"step_index":${stepIndex}}`;
-      middle.hash.update(encodeUtf8(middle.entries === 0 ? entry : `,${entry}`));
+      middle.hash.updateText(middle.entries === 0 ? entry : `,${entry}`);
     }
     return middle.hash;
   }
@@ -206,7 +190,7 @@ export class State {
     const { assumptions, constraints, metadata, problem } = this.fixed;
     const rest = `},"assumptions":${assumptions},"constraints":${constraints},"errors":${this.errorText},"metadata":${metadata}`
       + `${JSON.stringify(this.updatedAt)}},"problem":${problem},"status":"${this.status}","step_index":${this.stepIndex},"version":"1.0.0"}`;
-    return this.artifacts.hash().update(encodeUtf8(rest)).hex();
+    return this.artifacts.hash().updateText(rest).hex();
   }
 
   apply(key: string, record: JsonObject, outputText: string | null, value: Json, blockedKeepsRunning: boolean): string | null {
@@ -252,7 +236,7 @@ export class State {
     return null;
   }
 
-  rollBack(position: unknown, at: string): string | null {
+  rollBack(position: number, at: string): string | null {
     const refusal = this.ended() ?? this.late(at);
     if (refusal !== null) return refusal;
     this.artifacts.returnTo(position);
