@@ -1,6 +1,6 @@
 /** Long lists in little memory: a verifier remembers something of every record, and objects take ten times the room of numbers. */
 import { type Json } from "./json.js";
-/** A list of numbers that grows. */
+/** A list of whole numbers of 32 bits that grows: places and counts of records, of which no journal here has 2^31. */
 export declare class Numbers {
     private room;
     private count;
@@ -28,7 +28,7 @@ export declare class OutputLog {
     private readonly nameNumbers;
     /** The values that are held as trees: the newest of each key, and those that are not in their texts. */
     private readonly values;
-    /** Step indexes that no number holds exactly. A record that has one is refused, but its state has a hash. */
+    /** Step indexes that no number here holds. A record that has one is refused, but its state has a hash. */
     private readonly longIndexes;
     /** Adds an output and returns its number. */
     add(before: number, key: string, step: string, stepIndex: bigint, text: string, value: Json): number;

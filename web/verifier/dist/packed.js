@@ -1,15 +1,15 @@
 /** Long lists in little memory: a verifier remembers something of every record, and objects take ten times the room of numbers. */
 import { parse } from "./json.js";
-/** A list of numbers that grows. */
+/** A list of whole numbers of 32 bits that grows: places and counts of records, of which no journal here has 2^31. */
 export class Numbers {
-    room = new Float64Array(256);
+    room = new Int32Array(256);
     count = 0;
     get length() {
         return this.count;
     }
     push(...numbers) {
         if (this.count + numbers.length > this.room.length) {
-            const larger = new Float64Array(2 * (this.room.length + numbers.length));
+            const larger = new Int32Array(Math.ceil(1.5 * this.room.length) + numbers.length);
             larger.set(this.room);
             this.room = larger;
         }
@@ -31,6 +31,8 @@ export class Numbers {
 }
 /** No output: the place before the first one. */
 export const NO_OUTPUT = -1;
+/** The first step index that no number of 32 bits holds. */
+const SHORT_MAX = 2n ** 31n;
 /** The numbers of an output: the output before it, its key, its step, its step index. */
 const WIDTH = 4;
 /** The outputs of a run in the order of their records, each with the one before it: after a rollback that is an older one. */
@@ -41,13 +43,14 @@ export class OutputLog {
     nameNumbers = new Map();
     /** The values that are held as trees: the newest of each key, and those that are not in their texts. */
     values = new Map();
-    /** Step indexes that no number holds exactly. A record that has one is refused, but its state has a hash. */
+    /** Step indexes that no number here holds. A record that has one is refused, but its state has a hash. */
     longIndexes = new Map();
     /** Adds an output and returns its number. */
     add(before, key, step, stepIndex, text, value) {
         const at = this.texts.push(text) - 1;
-        this.numbers.push(before, this.nameNumber(key), this.nameNumber(step), Number(stepIndex));
-        if (BigInt(Number(stepIndex)) !== stepIndex)
+        const isShort = stepIndex >= 0n && stepIndex < SHORT_MAX;
+        this.numbers.push(before, this.nameNumber(key), this.nameNumber(step), isShort ? Number(stepIndex) : 0);
+        if (!isShort)
             this.longIndexes.set(at, stepIndex.toString());
         this.values.set(at, value);
         return at;

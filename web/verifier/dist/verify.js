@@ -7,7 +7,8 @@ import { splitLines } from "./lines.js";
 import { NOT_SHOWN, reason, settle, } from "./report.js";
 import { sha256 } from "./sha256.js";
 import { isHash, profileOf } from "./shape.js";
-const BATCH_LINES = 512;
+/** Few, because what outlives a short while is collected late. */
+const BATCH_LINES = 128;
 const BATCH_BYTES = 4 * 1024 * 1024;
 const HELD_BYTES_MAX = 256 * 1024 * 1024;
 const BLOB_RESULTS_MAX = 10_000;

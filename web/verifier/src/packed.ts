@@ -2,9 +2,9 @@
 
 import { parse, type Json } from "./json.js";
 
-/** A list of numbers that grows. */
+/** A list of whole numbers of 32 bits that grows: places and counts of records, of which no journal here has 2^31. */
 export class Numbers {
-  private room = new Float64Array(256);
+  private room = new Int32Array(256);
   private count = 0;
 
   get length(): number {
@@ -13,7 +13,7 @@ export class Numbers {
 
   push(...numbers: number[]): void {
     if (this.count + numbers.length > this.room.length) {
-      const larger = new Float64Array(2 * (this.room.length + numbers.length));
+      const larger = new Int32Array(Math.ceil(1.5 * this.room.length) + numbers.length);
       larger.set(this.room);
       this.room = larger;
     }
@@ -48,6 +48,9 @@ export interface Output {
 /** No output: the place before the first one. */
 export const NO_OUTPUT = -1;
 
+/** The first step index that no number of 32 bits holds. */
+const SHORT_MAX = 2n ** 31n;
+
 /** The numbers of an output: the output before it, its key, its step, its step index. */
 const WIDTH = 4;
 
@@ -59,14 +62,15 @@ export class OutputLog {
   private readonly nameNumbers = new Map<string, number>();
   /** The values that are held as trees: the newest of each key, and those that are not in their texts. */
   private readonly values = new Map<number, Json>();
-  /** Step indexes that no number holds exactly. A record that has one is refused, but its state has a hash. */
+  /** Step indexes that no number here holds. A record that has one is refused, but its state has a hash. */
   private readonly longIndexes = new Map<number, string>();
 
   /** Adds an output and returns its number. */
   add(before: number, key: string, step: string, stepIndex: bigint, text: string, value: Json): number {
     const at = this.texts.push(text) - 1;
-    this.numbers.push(before, this.nameNumber(key), this.nameNumber(step), Number(stepIndex));
-    if (BigInt(Number(stepIndex)) !== stepIndex) this.longIndexes.set(at, stepIndex.toString());
+    const isShort = stepIndex >= 0n && stepIndex < SHORT_MAX;
+    this.numbers.push(before, this.nameNumber(key), this.nameNumber(step), isShort ? Number(stepIndex) : 0);
+    if (!isShort) this.longIndexes.set(at, stepIndex.toString());
     this.values.set(at, value);
     return at;
   }

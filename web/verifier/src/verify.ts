@@ -37,7 +37,8 @@ export interface Options {
   heldBytesMax?: number;
 }
 
-const BATCH_LINES = 512;
+/** Few, because what outlives a short while is collected late. */
+const BATCH_LINES = 128;
 const BATCH_BYTES = 4 * 1024 * 1024;
 const HELD_BYTES_MAX = 256 * 1024 * 1024;
 const BLOB_RESULTS_MAX = 10_000;
