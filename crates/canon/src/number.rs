@@ -62,6 +62,17 @@ impl Int {
         }
     }
 
+    /// Compares it with a double, exactly at any size; `None` for NaN.
+    pub fn cmp_f64(&self, other: f64) -> Option<Ordering> {
+        if !other.is_finite() {
+            return 0.0.partial_cmp(&other);
+        }
+        // Formatting without a fraction is exact at any size.
+        let floor: Self = format!("{:.0}", other.floor()).parse().ok()?;
+        let fraction = if other.fract() == 0.0 { Ordering::Equal } else { Ordering::Less };
+        Some(self.cmp(&floor).then(fraction))
+    }
+
     fn sign_and_digits(&self) -> (bool, String) {
         let text = self.to_string();
         match text.strip_prefix('-') {
@@ -197,6 +208,28 @@ mod tests {
 
     fn int(text: &str) -> Int {
         text.parse().unwrap()
+    }
+
+    #[test]
+    fn an_integer_and_a_double_are_compared_exactly() {
+        use Ordering::{Equal, Greater, Less};
+        for (left, right, order) in [
+            ("9007199254740993", 9_007_199_254_740_992.0, Greater),
+            ("9007199254740991", 9_007_199_254_740_992.0, Less),
+            ("9007199254740992", 9_007_199_254_740_992.0, Equal),
+            ("-9007199254740993", -9_007_199_254_740_992.0, Less),
+            ("10000000000000000000001", 1e22, Greater),
+            ("2", 2.5, Less),
+            ("3", 2.5, Greater),
+            ("-2", -2.5, Greater),
+            ("-3", -2.5, Less),
+            ("0", -0.0, Equal),
+            ("99999999999999999999", f64::INFINITY, Less),
+            ("0", f64::NEG_INFINITY, Greater),
+        ] {
+            assert_eq!(int(left).cmp_f64(right), Some(order), "{left} and {right}");
+        }
+        assert_eq!(int("1").cmp_f64(f64::NAN), None);
     }
 
     #[test]

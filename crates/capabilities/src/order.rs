@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use hence_canon::Value;
+use hence_canon::{Float, Int, Value};
 
 /// Orders values: `null`, booleans, numbers, texts by code points, then lists and objects by their canonical text.
 pub(crate) fn compare(left: &Value, right: &Value) -> Ordering {
@@ -10,23 +10,17 @@ pub(crate) fn compare(left: &Value, right: &Value) -> Ordering {
         (Value::Bool(left), Value::Bool(right)) => left.cmp(right),
         (Value::Int(left), Value::Int(right)) => left.cmp(right),
         (Value::String(left), Value::String(right)) => left.cmp(right),
-        (Value::Int(_) | Value::Float(_), Value::Int(_) | Value::Float(_)) => {
-            // An integer comes before the float that is its nearest double. Spellings would give no total order:
-            // integers compare exactly with each other, and a sort may panic on an order that goes in a circle.
-            let is_float = |value: &Value| matches!(value, Value::Float(_));
-            number(left).total_cmp(&number(right)).then(is_float(left).cmp(&is_float(right)))
-        }
+        (Value::Float(left), Value::Float(right)) => left.get().total_cmp(&right.get()),
+        (Value::Int(left), Value::Float(right)) => before_float(left, *right),
+        (Value::Float(left), Value::Int(right)) => before_float(right, *left).reverse(),
         _ if rank(left) == rank(right) => left.to_string().cmp(&right.to_string()),
         _ => rank(left).cmp(&rank(right)),
     }
 }
 
-fn number(value: &Value) -> f64 {
-    match value {
-        Value::Int(int) => int.to_f64_lossy(),
-        Value::Float(float) => float.get(),
-        _ => 0.0,
-    }
+/// Compares exactly; an integer comes before the float that it equals. A sort may panic on an order that goes in a circle.
+fn before_float(int: &Int, float: Float) -> Ordering {
+    int.cmp_f64(float.get()).unwrap_or(Ordering::Less).then(Ordering::Less)
 }
 
 fn rank(value: &Value) -> u8 {

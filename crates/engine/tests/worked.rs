@@ -121,3 +121,67 @@ fn journals_of_the_old_profile_keep_their_steps() {
     assert_eq!(status, r#""unjudged""#);
     verify(&engine, &problem, &sink);
 }
+
+/// Returns the verification of a problem with one path.
+fn status_of(context: &str, path: &str, settings: &str) -> (String, String) {
+    let text = format!(
+        r#"{{"version":"1.0.0","id":"case","created_at":"2026-02-02T00:00:00Z","inputs":{{"prompt":"Is it so?","context":{context},
+            "tasks":[{{"id":"t","goal":"It","method":"context.a"}}]}},
+            "settings":{{"verification_paths":[{{"name":"p","expression":"{path}"}}]{settings}}}}}"#
+    );
+    let problem = parse(text.as_bytes()).unwrap();
+    let engine = Engine::new();
+    let (sink, finished) = run(&engine, &problem, Profile::STRICT_2);
+    verify(&engine, &problem, &sink);
+    let value = finished.state.canonical().value().clone();
+    (at(&value, "/artifacts/verification/status"), at(&value, "/artifacts/verification/reasons"))
+}
+
+#[test]
+fn a_path_that_reads_nothing_is_not_judged() {
+    let context = r#"{"a":1,"nil":null,"empty":[]}"#;
+    for (path, status) in [
+        ("context.missing ?? true", "unjudged"),
+        ("true or context.a == 1", "unjudged"),
+        ("false and context.a == 1 or true", "unjudged"),
+        ("context.a == 1 or context.missing == 1", "passed"),
+        ("context.a ?? false", "unjudged"),
+        ("(context.a ?? 0) == 1", "passed"),
+        ("context.nil == null", "passed"),
+        ("context.empty == []", "passed"),
+        ("(context.missing ?? 1) == tasks.t", "passed"),
+    ] {
+        let (found, reasons) = status_of(context, path, "");
+        assert_eq!(found, format!("\"{status}\""), "{path}: {reasons}");
+    }
+}
+
+#[test]
+fn order_is_exact_at_any_size() {
+    let context = r#"{"a":9007199254740993,"b":9007199254740992,"f":9007199254740992.0,
+        "x":123456789012345678901234567891,"y":123456789012345678901234567890,"s":"9007199254740993"}"#;
+    for (path, holds) in [
+        ("context.a <= context.b", false),
+        ("context.a > context.b", true),
+        ("context.b >= 9007199254740993", false),
+        ("context.x > context.y", true),
+        ("context.a > context.f", true),
+        ("context.f < context.a", true),
+        ("context.f >= context.a", false),
+        ("context.s > context.b", true),
+        ("context.s <= context.f", false),
+    ] {
+        let (found, reasons) = status_of(context, path, "");
+        let status = if holds { "\"passed\"" } else { "\"failed\"" };
+        assert_eq!(found, status, "{path}: {reasons}");
+    }
+}
+
+#[test]
+fn evidence_that_is_left_out_is_said() {
+    let context = r#"{"a":1,"evidence":[{"id":"e0"},{"id":"e1"},{"id":"e2"}]}"#;
+    let (status, reasons) = status_of(context, "context.a == 1", r#","evidence_batch":2"#);
+    assert_eq!(status, r#""unjudged""#);
+    assert!(reasons.contains("1 of 3 items of evidence were not taken"), "{reasons}");
+    assert_eq!(status_of(context, "context.a == 1", r#","evidence_batch":3"#).0, r#""passed""#);
+}

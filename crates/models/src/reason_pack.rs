@@ -48,7 +48,7 @@ const STEPS: [PackStep; 6] = [
         prompt: ("decompose.md", include_str!("../prompts/reason/decompose.md")),
         input: &[QUESTION, INPUTS],
         output: r#"{"type": "object", "required": ["tasks"], "additionalProperties": false,
-            "properties": {"tasks": {"type": "array", "minItems": 1, "maxItems": 50, "items":
+            "properties": {"tasks": {"type": "array", "maxItems": 50, "items":
                 {"type": "object", "required": ["id", "goal"], "additionalProperties": false, "properties":
                     {"id": {"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_]*$"},
                      "goal": {"type": "string", "minLength": 1}}}}}}"#,

@@ -1,5 +1,7 @@
 //! From a tree and a memory to a value.
 
+use std::cmp::Ordering;
+
 use hence_canon::{Float, Int, Value};
 
 use crate::expression::ast::{Expression, Node, Operator};
@@ -47,8 +49,22 @@ impl Expression {
     /// [`EvaluateError`] for names that are missing and must not be, for `in` between things that cannot contain each
     /// other, and for too much work.
     pub fn evaluate(&self, memory: &Memory, missing: MissingName) -> Result<Value, EvaluateError> {
+        self.evaluate_reading(memory, missing).map(|(value, _)| value)
+    }
+
+    /// Returns the value in `memory`, and whether any name that `memory` holds was read for it: a default may have taken the place of
+    /// every name, or an operand without names may have decided.
+    ///
+    /// # Errors
+    /// As [`Expression::evaluate`].
+    pub fn evaluate_reading(
+        &self,
+        memory: &Memory,
+        missing: MissingName,
+    ) -> Result<(Value, bool), EvaluateError> {
         let mut work = Work::new(WORK_MAX);
-        evaluate(&self.0.root, (memory, missing), &mut work)
+        let value = evaluate(&self.0.root, (memory, missing), &mut work)?;
+        Ok((value, work.has_read))
     }
 
     /// Returns whether the value in `memory` counts as true.
@@ -77,8 +93,16 @@ fn evaluate(node: &Node, names: (&Memory, MissingName), work: &mut Work) -> Resu
     let (memory, missing) = names;
     match node {
         Node::Literal(value) => Ok(value.clone()),
-        Node::Reference(reference) => reference.named(memory, missing).map_err(EvaluateError::MissingName),
-        Node::Whole(namespace) => Ok(namespace.whole(memory).into()),
+        Node::Reference(reference) => {
+            let value = reference.named(memory, missing).map_err(EvaluateError::MissingName)?;
+            // A null may stand for a name that is missing.
+            work.has_read |= !value.is_null() || reference.named(memory, MissingName::Error).is_ok();
+            Ok(value)
+        }
+        Node::Whole(namespace) => {
+            work.has_read = true;
+            Ok(namespace.whole(memory).into())
+        }
         Node::List(nodes) => {
             let items = nodes.iter().map(|node| evaluate(node, names, work));
             items.collect::<Result<Vec<Value>, _>>().map(Value::from)
@@ -128,18 +152,15 @@ fn compare(
     at: usize,
     work: &mut Work,
 ) -> Result<bool, EvaluateError> {
-    let ordered = |holds: fn(&f64, &f64) -> bool| match (number(left), number(right)) {
-        (Some(left), Some(right)) => holds(&left, &right),
-        // Text that is no number has no order here; neither have lists, maps and null.
-        _ => false,
-    };
+    // Text that is no number has no order here; neither have lists, maps and null.
+    let ordered = |holds: fn(Ordering) -> bool| order(left, right).is_some_and(holds);
     Ok(match operator {
         Operator::Equal => equal(left, right, work)?,
         Operator::NotEqual => !equal(left, right, work)?,
-        Operator::Greater => ordered(f64::gt),
-        Operator::Less => ordered(f64::lt),
-        Operator::GreaterOrEqual => ordered(f64::ge),
-        Operator::LessOrEqual => ordered(f64::le),
+        Operator::Greater => ordered(Ordering::is_gt),
+        Operator::Less => ordered(Ordering::is_lt),
+        Operator::GreaterOrEqual => ordered(Ordering::is_ge),
+        Operator::LessOrEqual => ordered(Ordering::is_le),
         Operator::In => contains(right, left, at, work)?,
         Operator::NotIn => !contains(right, left, at, work)?,
     })
@@ -172,16 +193,21 @@ fn contains(
     }
 }
 
-/// The number of comparisons that an evaluation may still make.
-pub(super) struct Work(usize);
+/// The work of one evaluation.
+pub(super) struct Work {
+    /// The number of comparisons that it may still make.
+    allowance: usize,
+    /// Whether it read a name that memory holds.
+    has_read: bool,
+}
 
 impl Work {
     pub(super) fn new(allowance: usize) -> Self {
-        Self(allowance)
+        Self { allowance, has_read: false }
     }
 
     fn spend(&mut self) -> Result<(), EvaluateError> {
-        self.0 = self.0.checked_sub(1).ok_or(EvaluateError::TooMuchWork)?;
+        self.allowance = self.allowance.checked_sub(1).ok_or(EvaluateError::TooMuchWork)?;
         Ok(())
     }
 }
@@ -251,25 +277,44 @@ fn whole(float: Float) -> Option<Int> {
     if float.fract() == 0.0 { format!("{float:.0}").parse().ok() } else { None }
 }
 
-/// Returns the double that order compares: numbers, booleans, and text that spells a number.
-pub(super) fn number(value: &Value) -> Option<f64> {
+/// A number that has an order.
+enum Ordered {
+    Int(Int),
+    Double(f64),
+}
+
+/// Compares numbers, booleans and texts that spell a number, exactly at any size.
+fn order(left: &Value, right: &Value) -> Option<Ordering> {
+    match (ordered(left)?, ordered(right)?) {
+        (Ordered::Int(left), Ordered::Int(right)) => Some(left.cmp(&right)),
+        (Ordered::Int(left), Ordered::Double(right)) => left.cmp_f64(right),
+        (Ordered::Double(left), Ordered::Int(right)) => right.cmp_f64(left).map(Ordering::reverse),
+        (Ordered::Double(left), Ordered::Double(right)) => left.partial_cmp(&right),
+    }
+}
+
+fn ordered(value: &Value) -> Option<Ordered> {
     match value {
-        Value::Bool(truth) => Some(f64::from(u8::from(*truth))),
-        Value::Int(int) => Some(int.to_f64_lossy()),
-        Value::Float(float) => Some(float.get()),
         Value::String(text) => spelled(text.trim()),
-        _ => None,
+        _ => exact(value).map(|number| match number {
+            Exact::Int(int) => Ordered::Int(int),
+            Exact::Float(float) => Ordered::Double(float.get()),
+        }),
     }
 }
 
 /// Reads decimal text, with underscores only between digits.
-fn spelled(text: &str) -> Option<f64> {
+fn spelled(text: &str) -> Option<Ordered> {
+    let read = |text: &str| match text.parse() {
+        Ok(int) => Some(Ordered::Int(int)),
+        Err(_) => text.parse().ok().map(Ordered::Double),
+    };
     if !text.contains('_') {
-        return text.parse().ok();
+        return read(text);
     }
     let digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
     let bytes = text.as_bytes();
     let between = |at: usize| at > 0 && digit(bytes.get(at - 1)) && digit(bytes.get(at + 1));
     let placed = text.match_indices('_').all(|(at, _)| between(at));
-    if placed { text.replace('_', "").parse().ok() } else { None }
+    if placed { read(&text.replace('_', "")) } else { None }
 }

@@ -45,6 +45,9 @@ impl Step for Decompose {
 
     fn check_reply(&self, view: &View<'_>, _: &str, reply: &Value) -> Result<Value, String> {
         let problem = view.problem().map_err(|error| error.to_string())?;
-        Ok(object([("tasks", work::check_tasks(problem, reply)?)]))
+        let prompt = view.artifact_member("normalized", "normalized_prompt");
+        let prompt = prompt.map_err(|error| error.to_string())?;
+        let tasks = work::check_tasks(problem, prompt.as_str().unwrap_or_default(), reply)?;
+        Ok(object([("tasks", tasks)]))
     }
 }

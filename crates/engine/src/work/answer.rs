@@ -13,7 +13,7 @@ const SHOWN_IDS_MAX: usize = 6;
 
 /// One sentence of an answer.
 struct Statement {
-    /// `concluded`, `undecided`, `rejected`, `broken` or `unjudged`.
+    /// `concluded`, `disputed`, `undecided`, `rejected`, `broken` or `unjudged`; `unchecked` for the words of a capability.
     kind: &'static str,
     text: String,
     evidence: Vec<Arc<str>>,
@@ -72,6 +72,16 @@ fn open(conclusions: &[Value], verification: &Value) -> Vec<Statement> {
         evidence: texts_of(value, "evidence"),
     };
     let mut found: Vec<Statement> = Vec::new();
+    for conclusion in conclusions {
+        let Some(other) = conclusion.get("disagrees") else { continue };
+        let value = other.get("value").map(spoken).unwrap_or_default();
+        let goal = subject(text_of(conclusion, "goal"));
+        found.push(Statement {
+            kind: "disputed",
+            text: format!("Disputed: {goal} ({} says {value}; the method decided)", text_of(other, BY)),
+            evidence: Vec::new(),
+        });
+    }
     for conclusion in conclusions.iter().filter(|conclusion| text_of(conclusion, "status") == "undecided") {
         found.push(about("undecided", "Not decided", subject(text_of(conclusion, "goal")), conclusion));
     }
@@ -100,8 +110,9 @@ fn output(statements: &[Statement]) -> Value {
     members.into_iter().collect::<Object>().into()
 }
 
-/// Turns the sentences that a capability proposes into the answer. A sentence stays if it cites evidence, all of it from
-/// conclusions that the verification left standing; without such a sentence the conclusions speak for themselves.
+/// Puts the sentences that a capability proposes beside the answer, which is made of the conclusions in any case: nothing here can
+/// tell whether the words of a sentence say what its evidence says. A sentence stays if it cites evidence, all of it from
+/// conclusions that the verification left standing.
 ///
 /// A capability that gives a `summary` without sentences writes the answer in its own words, which nothing can check; the
 /// output says so.
@@ -130,7 +141,7 @@ pub(crate) fn check_answer(
         .into_iter()
         .flat_map(|conclusion| texts_of(conclusion, "evidence"))
         .collect();
-    let (mut statements, mut rejected) = (Vec::new(), Vec::new());
+    let (mut words, mut rejected) = (Vec::new(), Vec::new());
     for sentence in sentences {
         let (text, evidence) = (text_of(sentence, "text"), texts_of(sentence, "evidence"));
         let defect = match evidence.iter().find(|id| !cited.contains(id)) {
@@ -141,7 +152,8 @@ pub(crate) fn check_answer(
         };
         match defect {
             None => {
-                statements.push(Statement { kind: "concluded", text: subject(text).to_owned(), evidence })
+                let statement = Statement { kind: "unchecked", text: subject(text).to_owned(), evidence };
+                words.push(statement);
             }
             Some(reason) => {
                 let members = [("reason", Value::from(reason)), ("sentence", sentence.clone())];
@@ -149,10 +161,11 @@ pub(crate) fn check_answer(
             }
         }
     }
-    if statements.is_empty() {
-        return Ok(own.with("rejected", rejected).with(BY, capability).into());
+    let own = own.with("rejected", rejected).with(BY, capability);
+    if words.is_empty() {
+        return Ok(own.into());
     }
-    statements.extend(open(conclusions, verification));
-    let output = output(&statements).as_object().cloned().unwrap_or_default();
-    Ok(output.with("rejected", rejected).with(BY, capability).into())
+    let text: Vec<String> = words.iter().map(Statement::sentence).collect();
+    let sentences: Vec<Value> = words.iter().map(Statement::value).collect();
+    Ok(own.with("words", text.join("\n")).with("sentences", sentences).into())
 }

@@ -167,15 +167,44 @@ pub(crate) fn check_conclusions(
                 }
             }
             ("decided", None) => own,
-            (_, Some(proposal)) => adopted(&own, proposal, capability),
+            (_, Some(proposal)) => {
+                let task = tasks.iter().find(|task| text_of(task, "id") == text_of(&own, "task"));
+                let is_intermediate = task.is_some_and(|task| Task::of(task).is_intermediate);
+                adopted(&own, proposal, capability, is_intermediate)
+            }
             (_, None) => own,
         }
     });
-    Ok(summary(worked.collect()))
+    let output = summary(worked.collect());
+    let unused = unused(tasks, proposed);
+    match output.as_object() {
+        Some(object) if !unused.is_empty() => Ok(object.with("rejected", unused).into()),
+        _ => Ok(output),
+    }
+}
+
+/// Returns the proposals that say nothing about a task or were made for one that has a proposal, each with the reason.
+fn unused(tasks: &[Value], proposed: &[Value]) -> Vec<Value> {
+    let mut seen: Vec<&str> = Vec::new();
+    let mut found = Vec::new();
+    for proposal in proposed {
+        let task = text_of(proposal, "task");
+        let reason = match (tasks.iter().any(|known| text_of(known, "id") == task), seen.contains(&task)) {
+            (false, _) => format!("there is no task `{task}`"),
+            (true, true) => format!("the first conclusion about task `{task}` counts"),
+            (true, false) => {
+                seen.push(task);
+                continue;
+            }
+        };
+        let members = [("reason", Value::from(reason)), ("conclusion", proposal.clone())];
+        found.push(Object::from_iter(members).into());
+    }
+    found
 }
 
 /// Returns the conclusion that a capability proposes for a task that no method decides.
-fn adopted(own: &Value, proposal: &Value, capability: &str) -> Value {
+fn adopted(own: &Value, proposal: &Value, capability: &str, is_intermediate: bool) -> Value {
     let value = proposal.get("value").filter(|value| !value.is_null());
     let goal = ("goal", own.get("goal").cloned().unwrap_or_default());
     let task = ("task", own.get("task").cloned().unwrap_or_default());
@@ -188,6 +217,7 @@ fn adopted(own: &Value, proposal: &Value, capability: &str) -> Value {
             Some(("status", "decided".into())),
             Some(("value", value.clone())),
             Some(evidence),
+            is_intermediate.then(|| (INTERMEDIATE, true.into())),
             Some(by),
         ]),
         None => {

@@ -162,6 +162,14 @@ impl Names {
     /// # Errors
     /// The reason why it has no value, in words.
     pub(super) fn evaluate(&self, text: &str, task: Option<&str>) -> Result<Worked, String> {
+        self.evaluate_reading(text, task).map(|(worked, _)| worked)
+    }
+
+    /// Evaluates an expression. Returns also whether anything that is there was read for it.
+    ///
+    /// # Errors
+    /// As for [`evaluate`](Self::evaluate).
+    pub(super) fn evaluate_reading(&self, text: &str, task: Option<&str>) -> Result<(Worked, bool), String> {
         let expression = parse(text)?;
         let names = names_in(&expression);
         for name in &names {
@@ -169,10 +177,10 @@ impl Names {
         }
         let blocks = Object::from_iter([("vars", self.document(task))]);
         let memory = Memory::from_blocks(&blocks.into()).map_err(|error| error.to_string())?;
-        let value = expression.evaluate(&memory, MissingName::Error);
+        let value = expression.evaluate_reading(&memory, MissingName::Error);
         // Names without a namespace are those of `vars`, which nobody wrote.
-        let value = value.map_err(|error| error.to_string().replace("`vars.", "`"))?;
-        Ok(Worked { evidence: self.behind(&names, task), value })
+        let (value, has_read) = value.map_err(|error| error.to_string().replace("`vars.", "`"))?;
+        Ok((Worked { evidence: self.behind(&names, task), value }, has_read))
     }
 
     /// Works a task out by its method.

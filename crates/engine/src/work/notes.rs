@@ -2,6 +2,7 @@
 
 use hence_canon::Value;
 
+use super::names::supports;
 use super::{list_of, text_of};
 
 /// Returns the notes of a run from its newest artifacts.
@@ -32,13 +33,33 @@ pub(crate) fn notes(
             let (task, by) = (text_of(conclusion, "task"), text_of(other, super::BY));
             notes.push(format!("{by} disagrees about task {task}; the method decided"));
         }
+        let task = text_of(conclusion, "task");
+        let cited = list_of(conclusion, "evidence").iter().filter_map(Value::as_str);
+        for id in cited.filter(|_| conclusion.get(super::BY).is_none()) {
+            let item = items.iter().find(|item| text_of(item, "id") == id);
+            let denies = |item: &&Value| text_of(item, "supports_by") == "declared" && !supports(item, task);
+            if item.filter(denies).is_some() {
+                notes.push(format!(
+                    "task {task} stands on evidence {id}, which declares that it supports other tasks or none"
+                ));
+            }
+        }
     }
     notes.extend(
         list_of(verification, "reasons").iter().filter_map(|reason| reason.as_str().map(str::to_owned)),
     );
+    for rejected in list_of(computation, "rejected") {
+        notes.push(format!("a proposed conclusion was not used: {}", text_of(rejected, "reason")));
+    }
     let rejected = list_of(synthesis, "rejected").len();
     if rejected > 0 {
         notes.push(format!("sentences of the answer that were rejected: {rejected}"));
+    }
+    if synthesis.get("words").is_some() {
+        notes.push(
+            "the sentences beside the answer cite evidence; their words were not checked against it"
+                .to_owned(),
+        );
     }
     if synthesis.get("unchecked").and_then(Value::as_bool) == Some(true) {
         notes.push("the words of the answer cite nothing and were not checked".to_owned());

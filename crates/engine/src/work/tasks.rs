@@ -51,34 +51,49 @@ fn free_id(number: usize, ids: &mut BTreeSet<Arc<str>>) -> Arc<str> {
     id
 }
 
-/// Turns the tasks that a capability proposes into tasks with ids, after those that the problem declares.
+/// Adds the tasks that a capability proposes to those of the problem, which stay in any case: whoever asks decides what is asked.
+/// Where the problem has goals, the added ones are intermediate.
 ///
 /// # Errors
 /// The expected and the found value, in words.
-pub(crate) fn check_tasks(problem: &ProblemSpec, reply: &Value) -> Result<Value, String> {
+pub(crate) fn check_tasks(problem: &ProblemSpec, prompt: &str, reply: &Value) -> Result<Value, String> {
     if reply.get("tasks").and_then(Value::as_array).is_none() {
         return Err("expected an object with `tasks`, a list".to_owned());
     }
-    let declared = problem.tasks();
-    let mut ids: BTreeSet<Arc<str>> = declared.iter().map(|task| task.id.clone()).collect();
-    let mut found: Vec<Value> = declared.iter().map(|task| task.document.clone()).collect();
+    let own = tasks(problem.goals(), problem.tasks(), prompt);
+    let mut found = own.as_array().unwrap_or_default().to_vec();
+    let mut ids: BTreeSet<Arc<str>> = found.iter().map(|task| text_of(task, "id").into()).collect();
+    let is_declared = |id: &str| problem.tasks().iter().any(|task| &*task.id == id);
     for (number, proposed) in (1..).zip(list_of(reply, "tasks")) {
         let goal = proposed.as_str().unwrap_or_else(|| text_of(proposed, "goal"));
         if goal.trim().is_empty() {
             return Err(format!("expected task {number} to be a text or to have a `goal`"));
         }
         let id = text_of(proposed, "id");
-        if declared.iter().any(|task| *task.id == *id || *task.goal == *goal) {
-            continue;
+        let is_known = ids.contains(id);
+        let is_id = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        match found.iter_mut().find(|task| text_of(task, "goal") == goal) {
+            // A goal without a declared task may get the id that the capability uses for it.
+            Some(task) if is_id && !is_known && !is_declared(text_of(task, "id")) => {
+                ids.insert(id.into());
+                *task = bare(id.into(), goal);
+            }
+            Some(_) => {}
+            // Said again in other words: those of the problem count.
+            None if is_known => {}
+            None => {
+                let id = if is_id { Arc::from(id) } else { free_id(number, &mut ids) };
+                ids.insert(id.clone());
+                found.push(match bare(id, goal) {
+                    Value::Object(task) if !problem.goals().is_empty() => {
+                        task.with(INTERMEDIATE, true).into()
+                    }
+                    task => task,
+                });
+            }
         }
-        let is_free = !id.is_empty()
-            && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-            && ids.insert(id.into());
-        let id = if is_free { id.into() } else { free_id(number, &mut ids) };
-        found.push(bare(id, goal));
     }
     match found.len() {
-        0 => Err("expected at least one task, found none".to_owned()),
         count if count > TASKS_MAX => Err(format!("expected at most {TASKS_MAX} tasks, found {count}")),
         _ => Ok(found.into()),
     }

@@ -61,6 +61,14 @@ fn verify(problem: &ProblemSpec, conclusions: &[Value], items: &[Value]) -> Veri
     for constraint in problem.constraints() {
         found.constraint(problem, constraint, &names, conclusions);
     }
+    let is_bound = |step: &str| settings.bindings.iter().any(|binding| &*binding.step == step);
+    let declared = problem.evidence().len();
+    if settings.loop_settings.is_none() && !is_bound("AcquireEvidence") && items.len() < declared {
+        let left = declared - items.len();
+        found.gaps.push(format!(
+            "{left} of {declared} items of evidence were not taken: evidence_batch is smaller, and there is no loop"
+        ));
+    }
     if settings.verification_paths.is_empty() && problem.constraints().is_empty() {
         found.gaps.push("the problem declares no verification path and no constraint".to_owned());
     }
@@ -229,8 +237,12 @@ fn judge(names: &Names, expression: Option<&str>, needed: &[Arc<str>], requires_
     if parse(expression).is_ok_and(|read| names_in(&read).is_empty()) {
         return lacking(present, format!("`{expression}` names nothing, so nothing was checked"));
     }
-    let worked = match names.evaluate(expression, None) {
-        Ok(worked) => worked,
+    let worked = match names.evaluate_reading(expression, None) {
+        Ok((worked, true)) => worked,
+        Ok((_, false)) => {
+            let reason = format!("`{expression}` read nothing that is there, so nothing was checked");
+            return lacking(present, reason);
+        }
         Err(reason) => return lacking(present, reason),
     };
     let evidence =

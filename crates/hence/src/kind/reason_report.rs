@@ -91,6 +91,12 @@ impl Text for RunReport {
                 rows.push((if number == 0 { "answer" } else { "" }, escape(line)));
             }
         }
+        if let Some(words) = self.answer.as_ref().and_then(|answer| answer.0.get("words")?.as_str()) {
+            for (number, line) in words.lines().enumerate() {
+                rows.push((if number == 0 { "in words" } else { "" }, escape(line)));
+            }
+            rows.push(("", "(what these sentences cite was checked; their words were not)".to_owned()));
+        }
         if let Some(verification) = &self.verification {
             rows.push(("verification", escape(verification)));
             rows.extend(self.reasons.iter().take(REASONS_SHOWN_MAX).map(|reason| ("", escape(reason))));

@@ -81,7 +81,8 @@ fn a_model_works_a_problem_out_and_a_replay_asks_nobody() {
     for voice in VOICES {
         let (world, code, report, server) = run_with(voice, &problem(), "none", json!(null));
         assert_eq!(code, 0, "{report}");
-        assert_eq!(report["answer"]["summary"], "The bridge is safe for up to 44 tonnes [survey].");
+        assert_eq!(report["answer"]["summary"], "Is the bridge safe: yes, for up to 44 tonnes [survey].");
+        assert_eq!(report["answer"]["words"], "The bridge is safe for up to 44 tonnes [survey].");
         assert_eq!(report["verification"], "passed");
         assert_eq!(server.count(), 6);
         let asked = server.asked();
@@ -154,7 +155,8 @@ fn sentences_must_cite_and_a_method_beats_the_model() {
         {"text": "Cats like it", "evidence": ["cats"]}, {"text": "It carries 44 tonnes.", "evidence": ["survey"]}]});
     let (world, code, report, _server) = run_with(Voice::OpenAi, &problem(), "Synthesize", sentences);
     assert_eq!(code, 0, "{report}");
-    assert_eq!(report["answer"]["summary"], "It carries 44 tonnes [survey].");
+    assert_eq!(report["answer"]["words"], "It carries 44 tonnes [survey].");
+    assert_eq!(report["answer"]["summary"], "Is the bridge safe: yes, for up to 44 tonnes [survey].");
     assert_eq!(state(&world, "/artifacts/synthesis/rejected").as_array().map(Vec::len), Some(2));
     let mut with_method = problem();
     with_method["inputs"]["tasks"] =
@@ -166,6 +168,61 @@ fn sentences_must_cite_and_a_method_beats_the_model() {
         (&conclusion["value"], &conclusion["disagrees"]["value"]),
         (&json!(true), &json!("yes, for up to 44 tonnes"))
     );
+}
+
+#[test]
+fn a_model_cannot_lose_a_goal_nor_put_another_in_its_place() {
+    let mut problem = problem();
+    problem["inputs"]["goals"] = json!(["Tonnes that the bridge carries", "The bolts are in order"]);
+    let cats = json!([{"id": "t", "goal": "Somebody likes cats"}]);
+    let same_ids = json!([{"id": "goal_1", "goal": "Cats"}, {"id": "goal_2", "goal": "More cats"}]);
+    let one = json!([{"id": "tonnes", "goal": "Tonnes that the bridge carries"}]);
+    for (tasks, ids) in [
+        (json!([]), json!(["goal_1", "goal_2"])),
+        (cats, json!(["goal_1", "goal_2", "t"])),
+        (same_ids, json!(["goal_1", "goal_2"])),
+        (one, json!(["tonnes", "goal_2"])),
+    ] {
+        let reply = json!({"tasks": tasks});
+        let (world, code, report, _server) = run_with(Voice::OpenAi, &problem, "Decompose", reply);
+        assert_eq!((code, &report["verification"]), (5, &json!("unjudged")), "{report}");
+        let found = state(&world, "/artifacts/decomposition/tasks");
+        let found: Vec<&Value> = found.as_array().unwrap().iter().map(|task| &task["id"]).collect();
+        assert_eq!(json!(found), ids);
+        let summary = report["answer"]["summary"].as_str().unwrap();
+        assert!(summary.contains("Not decided: The bolts are in order"), "{summary}");
+        assert_eq!(world.ask(&["verify", "bridge"]).code, 0);
+    }
+}
+
+#[test]
+fn false_words_never_take_the_place_of_what_was_concluded() {
+    let mut problem = problem();
+    problem["inputs"]["tasks"] =
+        json!([{"id": "safe", "goal": "Is the bridge safe?", "method": "evidence.survey.tonnes"}]);
+    let lie = json!({"sentences": [{"text": "The bridge carries 400 tonnes", "evidence": ["survey"]}]});
+    let (world, code, report, _server) = run_with(Voice::OpenAi, &problem, "Synthesize", lie);
+    assert_eq!(code, 0, "{report}");
+    let summary = report["answer"]["summary"].as_str().unwrap();
+    assert!(summary.starts_with("Is the bridge safe: 44 [survey]."), "{summary}");
+    assert!(summary.contains("Disputed: Is the bridge safe (") && !summary.contains("400"), "{summary}");
+    assert_eq!(report["answer"]["words"], "The bridge carries 400 tonnes [survey].");
+    let shown = world.cli(&["run", "problem.json"]);
+    assert!(shown.contains("their words were not") || shown.contains("already completed"), "{shown}");
+    let notes = state(&world, "/artifacts/audit/report/notes").to_string();
+    assert!(notes.contains("their words were not checked"), "{notes}");
+}
+
+#[test]
+fn conclusions_that_are_not_used_are_kept_with_the_reason() {
+    let claim = |task: &str, value: u64| json!({"task": task, "status": "decided", "value": value, "evidence": ["survey"], "reason": "r"});
+    let reply = json!({"conclusions": [claim("safe", 44), claim("safe", 12), claim("goal_9", 1)]});
+    let (world, code, _, _server) = run_with(Voice::OpenAi, &problem(), "Compute", reply);
+    assert_eq!(code, 0);
+    let rejected = state(&world, "/artifacts/computation/rejected");
+    assert_eq!(rejected.as_array().map(Vec::len), Some(2), "{rejected}");
+    assert!(rejected.to_string().contains("there is no task `goal_9`"), "{rejected}");
+    assert!(rejected[0]["conclusion"]["value"] == 12, "{rejected}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use hence_canon::{Object, Value};
+use hence_canon::{Int, Object, Value};
 use hence_review::vocabulary::{ActionType, ArtifactType, ResidualSeverity};
 
 use crate::formula::Comparison;
@@ -161,28 +161,26 @@ fn severity(datum: &Datum<'_>) -> Option<ResidualSeverity> {
     ResidualSeverity::from_word(word.strip_suffix("residual").unwrap_or(&word))
 }
 
-/// Orders two numbers: exactly while both are whole and fit, else as doubles.
+/// Orders two numbers, exactly at any size.
 fn number_order(left: &Datum<'_>, right: &Datum<'_>) -> Option<Ordering> {
-    if let (Some(left), Some(right)) = (whole(left), whole(right)) {
-        return Some(left.cmp(&right));
+    match (whole(left), whole(right)) {
+        (Some(left), Some(right)) => Some(left.cmp(&right)),
+        (Some(left), None) => left.cmp_f64(fractional(right)?),
+        (None, Some(right)) => right.cmp_f64(fractional(left)?).map(Ordering::reverse),
+        (None, None) => fractional(left)?.partial_cmp(&fractional(right)?),
     }
-    Some(number(left)?.total_cmp(&number(right)?))
 }
 
-fn whole(datum: &Datum<'_>) -> Option<i128> {
+fn whole(datum: &Datum<'_>) -> Option<Int> {
     match datum {
         Datum::Number(value) => Some((*value).into()),
-        Datum::Value(Value::Int(value)) => {
-            value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from))
-        }
+        Datum::Value(Value::Int(value)) => Some(value.clone()),
         _ => None,
     }
 }
 
-fn number(datum: &Datum<'_>) -> Option<f64> {
+fn fractional(datum: &Datum<'_>) -> Option<f64> {
     match datum {
-        Datum::Number(value) => Some(*value as f64),
-        Datum::Value(Value::Int(value)) => Some(value.to_f64_lossy()),
         Datum::Value(Value::Float(value)) => Some(value.get()),
         _ => None,
     }
