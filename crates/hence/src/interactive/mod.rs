@@ -3,6 +3,7 @@
 mod caller_time;
 mod ground;
 pub(crate) mod linked;
+mod linked_check;
 mod loaded;
 mod position;
 mod session;
@@ -13,6 +14,7 @@ pub(crate) mod stored_run;
 
 pub(crate) use caller_time::CallerTime;
 pub(crate) use ground::{StoreVariableFiles, read_below};
+pub(crate) use linked_check::linked_tasks;
 pub(crate) use loaded::Loaded;
 pub(crate) use position::Position;
 use session::whole_lines;
