@@ -331,8 +331,8 @@ fn an_altered_or_missing_system_prompt_is_named() {
     assert_eq!(world.ask(&["verify", "r"]).code, 0);
     let file = ".hence/runs/r/system.md";
     let honest = world.read(file);
-    let mut said = |expected: &str| {
-        for words in [&["verify", "r"][..], &["verify"], &["doctor"]] {
+    let said = |expected: &str| {
+        for words in [&["verify", "r"][..], &["verify", "--all"], &["doctor"]] {
             let answer = world.ask(words);
             let text = String::from_utf8_lossy(&answer.stdout).into_owned();
             assert_eq!(answer.code, 1, "{words:?}: {text}{}", answer.stderr);
