@@ -9,12 +9,10 @@ use super::{READ_FROM_RECORD, READ_OF_VARIABLES, step, world};
 #[test]
 fn records_of_problems_with_loops_cannot_be_forged() {
     let world = World::new();
-    let problem = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/vendor-choice.json");
-    let made = world.ask(&["run", problem, "--run-id", "r"]);
-    assert_eq!(made.code, 0, "{}", made.stderr);
+    world.run_problem(&hence_testkit::cli::problem_with_evidence("r", 2));
     let read: &ReadPlaces = &[("/engine_version", ENGINE)];
     let (found, passed) = forge_run(&world, "r", read);
-    assert!(found > 500 && passed <= 1, "{found} found, {passed} passed");
+    assert!(found > 200 && passed <= 1, "{found} found, {passed} passed");
 }
 
 #[test]
