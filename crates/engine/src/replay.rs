@@ -139,10 +139,14 @@ pub fn replay<P: Program>(program: P, evidence: &Evidence<'_>) -> Result<Replay,
     }
     let steps = count_steps(&replayed);
     let read = (history.results.len() as u64).min(steps);
-    let believed =
-        history.believed.iter().map(|(what, steps)| format!("{what} ({})", named(steps))).collect();
+    let believed = history.believed.iter().map(|(what, steps)| format!("{what} ({})", named(steps)));
+    let marks = (!history.marks.is_empty()).then(|| MARKS.to_owned());
+    let believed = believed.chain(marks).collect();
     Ok(Replay { difference: difference(journal, &replayed), executed: steps - read, read, believed })
 }
+
+/// The choices of people about checkpoints and rollbacks.
+const MARKS: &str = "the checkpoints and rollbacks that were asked for, with their names and positions";
 
 /// The number of steps that a sentence names.
 const NAMED_STEPS_MAX: usize = 8;

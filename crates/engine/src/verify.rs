@@ -9,7 +9,7 @@ use hence_journal::verify::{
     self, Completeness, Follower, Level, LevelReport, Outcome, Reason as Finding, ReasonCode, Report,
     Verifiable,
 };
-use hence_journal::{Chained, Control, Head, Header, Lines, Record, RecordIndex, StepRecord};
+use hence_journal::{Chained, Control, Head, Header, Lines, Reader, Record, RecordIndex, StepRecord};
 use hence_state::{ProblemSpec, Profile, ProfileName, ReasoningState, StepResult};
 
 use crate::blob::Blobs;
@@ -20,7 +20,7 @@ use crate::reason::{Reason, ReasonJudge};
 use crate::replay::{RecordedSteps, Replay, replay, request_of_journal};
 use crate::run::{ResumeError, RunError};
 use crate::variables::{Variables, VariablesJudge};
-use crate::{DEFAULT_POLICY, Engine};
+use crate::{DEFAULT_POLICY, ENGINE_VERSION, Engine};
 
 /// Opens a gate that knows no policies yet.
 pub type OpenGate<'a> = &'a (dyn Fn() -> Result<Box<dyn Gate + 'a>, GateError> + 'a);
@@ -62,6 +62,16 @@ impl<'a> Evidence<'a> {
         }
     }
 
+    /// Says that the header names another engine than the one that replays. Of its own version, a replay shows that this engine makes
+    /// these bytes.
+    fn other_engine(&self) -> Option<String> {
+        let (first, _) = Reader::open(self.journal).ok()?;
+        let Record::Header(Header { engine_version, .. }) = first.record else { return None };
+        (*engine_version != *ENGINE_VERSION).then(|| {
+            format!("engine_version {engine_version}: read from the header; this is engine {ENGINE_VERSION}")
+        })
+    }
+
     fn document(&self) -> Lenient {
         self.problem.cloned().unwrap_or_else(|| without_defects(Value::Null))
     }
@@ -77,7 +87,8 @@ impl<'a> Evidence<'a> {
     pub fn replay<P: Program>(&self, program: Result<P, ResumeError>) -> LevelReport {
         let replay = program.and_then(|program| replay(program, self));
         let believed = replay.as_ref().map(|replay| &*replay.believed).unwrap_or_default();
-        let unchecked = believed.iter().map(|what| format!("{what}: read from the record")).collect();
+        let unchecked = believed.iter().map(|what| format!("{what}: read from the record"));
+        let unchecked = unchecked.chain(self.other_engine()).collect();
         LevelReport { level: Level::Replay, outcome: replayed(replay), unchecked }
     }
 }

@@ -81,6 +81,39 @@ pub(crate) fn later(text: &str) -> Result<Instant, CliError> {
     }
 }
 
+/// The first and the last year that a caller may give. A clock that ticks on after the last one has room for it.
+const GIVEN_YEARS: std::ops::RangeInclusive<i16> = 1970..=9998;
+
+/// Reads the time that a caller gives with `--now`.
+///
+/// # Errors
+/// [`CliError`] that names the accepted forms.
+pub(crate) fn given(text: &str) -> Result<Instant, CliError> {
+    let refused = || {
+        let message = format!(
+            "--now: expected a date and time with an offset in the years {} to {}, such as 2026-02-09T10:00:00Z, \
+             2026-02-09T10:00:00.250Z or 2026-02-09T12:00:00+02:00, found {:?}",
+            GIVEN_YEARS.start(),
+            GIVEN_YEARS.end(),
+            text.chars().take(80).collect::<String>()
+        );
+        CliError::new(Code::Refused, message).with_hint(hint::GIVE_TIME)
+    };
+    let time: Instant = text.parse().map_err(|_| refused())?;
+    let year = time.to_string().split('-').next().and_then(|year| year.parse().ok());
+    year.filter(|year| GIVEN_YEARS.contains(year)).map(|_| time).ok_or_else(refused)
+}
+
+/// Reads the time that a caller gives with `--now` for a new run, whose clock counts seconds in UTC.
+///
+/// # Errors
+/// [`CliError`] that names the accepted form.
+pub(crate) fn given_second(text: &str) -> Result<Timestamp, CliError> {
+    let time = Timestamp::parse(text)
+        .map_err(|error| CliError::at(Code::Refused, "--now", error).with_hint(hint::GIVE_TIME))?;
+    given(text).map(|_| time)
+}
+
 /// Returns the second of an instant, in the spelling of records.
 ///
 /// # Errors

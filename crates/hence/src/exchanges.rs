@@ -103,12 +103,17 @@ impl ExchangeRow {
         };
         let word = |value: &Value, key: &str| value.get(key).map(plain).unwrap_or_default();
         let parameters = exchange.get("parameters").cloned().unwrap_or_default();
+        let endpoint = exchange.get("endpoint").map(|endpoint| format!(" at {}", escape(&plain(endpoint))));
+        let api = exchange.get("api").map(|api| format!(" ({})", escape(&plain(api))));
         let mut lines = vec![format!(
-            "model call{call}: {} at {} ({})",
+            "model call{call}: {}{}{}",
             escape(&word(&parameters, "model")),
-            escape(&word(exchange, "endpoint")),
-            escape(&word(exchange, "api")),
+            endpoint.unwrap_or_default(),
+            api.unwrap_or_default(),
         )];
+        if let Some(reason) = &self.missing {
+            lines.push(format!("  not available  {}", escape(reason)));
+        }
         let others = parameters.as_object().map(|all| all.without("model")).unwrap_or_default();
         lines.push(format!("  parameters  {}", escape(&Value::from(others).to_string())));
         if exchange.get("system").is_some() {

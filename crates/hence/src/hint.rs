@@ -440,6 +440,15 @@ pub(crate) fn blocked_deed(run: &str, step: &str) -> Hint {
     ))
 }
 
+/// The advice for a document whose large values are somewhere else.
+pub(crate) fn import_with_root(run: &str, file: &str) -> Hint {
+    Hint::made(format!(
+        "`hence vars import {} {} --root FOLDER` finds them below FOLDER/.aiwg/rlm; nothing was stored",
+        word(run),
+        word(file)
+    ))
+}
+
 /// The advice to compare a journal with a copy of it.
 pub(crate) fn compare_with_copy(target: &str) -> Hint {
     about("a copy stored elsewhere shows what changed: `hence diff COPY ", target, "`")

@@ -197,16 +197,26 @@ pub(crate) fn say(context: &Context, run: &str, remarks: &[String]) {
 /// The bytes at the start of a time log that hold its first line.
 const FIRST_LINE_BYTES: u64 = 4096;
 
-/// Returns when a run was created, as this store measured it: the first line of its time log.
+/// Returns when a run was created, as this store measured it.
+///
+/// That is the first line of its time log, except for a nested run: it is stored as a whole, and the calls and steps that were
+/// measured before come first.
 pub(crate) fn created_at(store: &StoreHandle, summary: &RunSummary) -> Option<String> {
-    let start = store.attachment_start(&summary.run, &times_name(), FIRST_LINE_BYTES).ok()?;
-    let (line, _) = start.split_at(start.iter().position(|byte| *byte == b'\n')?);
     let (header, _) = Chained::decode_header(summary.header.as_deref()?.as_bytes()).ok()?;
-    match Measured::of_line(line)? {
-        Measured::Record { index: RecordIndex::HEADER, hash, at, .. } if hash == header.hash => {
-            Some(text(at))
-        }
-        _ => None,
+    let created = |log: &[u8]| {
+        let mut lines = log.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n"));
+        lines.find_map(|line| match Measured::of_line(line.strip_suffix(b"\n")?)? {
+            Measured::Record { index: RecordIndex::HEADER, hash, at, .. } if hash == header.hash => {
+                Some(text(at))
+            }
+            _ => None,
+        })
+    };
+    let start = store.attachment_start(&summary.run, &times_name(), FIRST_LINE_BYTES).ok()?;
+    let first = start.split(|byte| *byte == b'\n').next().and_then(Measured::of_line);
+    match first {
+        Some(Measured::Record { .. }) | None => created(&start),
+        Some(_) => created(&store.attachment_start(&summary.run, &times_name(), TIMES_BYTES_MAX).ok()?),
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) const UNREADABLE: &str = "unreadable";
 const STATUSES: [&str; 7] = ["blocked", "completed", "damaged", "failed", "interactive", PARTIAL, UNFINISHED];
 
 /// The version of the cached form. Another one is computed again.
-const VERSION: u64 = 4;
+const VERSION: u64 = 5;
 
 /// The text of a journal with a large value.
 const BLOB_MARK: &str = "\"$blob\"";

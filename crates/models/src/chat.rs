@@ -47,6 +47,8 @@ pub struct ChatReply {
     pub text: String,
     /// The reason why the model stopped, as the endpoint names it.
     pub finish_reason: Option<String>,
+    /// The model that answered, as the endpoint names it.
+    pub model: Option<String>,
     /// The counters of the call: `llm_calls`, `tokens_in`, `tokens_out` and, with prices, `cost`.
     pub meta: Object,
 }
@@ -102,12 +104,13 @@ impl ChatModel {
             .collect();
         let reply = self.request(&client, chat.system, &messages).await;
         let reply = reply.map_err(|error| about(settings, error))?;
-        if chat.key.is_some_and(|key| shows_key(&reply.text, key)) {
+        let stated = [Some(&reply.text), reply.model.as_ref(), reply.finish_reason.as_ref()];
+        if chat.key.is_some_and(|key| stated.into_iter().flatten().any(|text| shows_key(text, key))) {
             let message = "the reply shows the key it was asked with";
             return Err(about(settings, RequestError::permanent(FailureClass::ReplyInvalid, message)));
         }
         let meta = report(1, reply.tokens, settings.prices.as_ref());
-        Ok(ChatReply { text: reply.text, finish_reason: reply.finish_reason, meta })
+        Ok(ChatReply { text: reply.text, finish_reason: reply.finish_reason, model: reply.model, meta })
     }
 
     /// Sends one request, and repeats it while the failure may be temporary. A reply that was cut is a reply.

@@ -11,8 +11,10 @@ use hence_review::model::{
 use hence_review::vocabulary::ActivityType;
 use hence_review::vocabulary::ResidualKind::{Limitation, Unverified};
 use hence_review::vocabulary::ResidualSeverity::{High, Medium};
-use hence_solve::{BlockEnd, Entry, Operation, mentions};
-use hence_state::StepResult;
+use hence_solve::{
+    ANSWERED_BY_KEY, BlockEnd, Compaction, Entry, FINISH_REASON_KEY, Operation, Spec, Turn, mentions,
+};
+use hence_state::{ProblemSpec, StepResult};
 
 use crate::ProjectError;
 use crate::artifacts::{NewArtifact, NewArtifacts, PROBLEM, Succession};
@@ -210,10 +212,14 @@ impl SolveView {
             outputs,
             ..action_common(context.next, &text::shortened(&words.label), &text::shortened(&words.rationale))
         };
-        let request = Object::from_iter([("input_sha256", Value::from(result.input_hash()))]);
+        let input = [("input_sha256", Value::from(result.input_hash()))];
+        let request = input.into_iter().chain(asked(entry, &context.run.problem)).collect();
         let summary = text::shortened(&words.result);
-        let payload =
-            ActionPayload { request: Some(request), result: None, result_summary: Some(summary.into()) };
+        let payload = ActionPayload {
+            request: Some(request),
+            result: stated(entry),
+            result_summary: Some(summary.into()),
+        };
         let action = Action { common, step: action_step(words.kind.into(), payload), extra: Object::new() };
         TraceDelta {
             actions: vec![action],
@@ -225,6 +231,41 @@ impl SolveView {
             facts: Facts::Solve(fact(entry)),
         }
     }
+}
+
+/// Returns which model an entry asked, with which parameters, and what it was sent: the digest of a conversation, which the
+/// record's command shows, or the prompt of a sub-call.
+fn asked(entry: &Entry, problem: &ProblemSpec) -> Vec<(&'static str, Value)> {
+    let spec = Spec::read(problem.canonical().value()).ok();
+    let turns = spec.as_ref().map(|spec| &spec.model);
+    let (pin, sent) = match entry {
+        Entry::Turn(turn) => (turns, ("request_sha256", turn.request.into())),
+        Entry::Compact(compact) => (turns, ("request_sha256", compact.request.into())),
+        Entry::Call(call) => {
+            let pin = spec.as_ref().and_then(|spec| spec.sub_call_model(Some(&call.model)));
+            (pin, ("prompt", text::shortened(&call.prompt).into()))
+        }
+        Entry::Block(_) | Entry::End(_) => return Vec::new(),
+    };
+    let mut members = vec![sent];
+    members.extend(pin.map(|pin| ("model", pin.name.clone().into())));
+    // The key is the name of a secret; it is no parameter of the request.
+    members.extend(pin.map(|pin| ("parameters", pin.settings.without("key").into())));
+    members
+}
+
+/// Returns what the endpoint stated about the reply of an entry.
+fn stated(entry: &Entry) -> Option<Object> {
+    let (finish_reason, answered_by) = match entry {
+        Entry::Turn(Turn { reply, .. }) | Entry::Compact(Compaction { reply, .. }) => {
+            (&reply.finish_reason, &reply.answered_by)
+        }
+        Entry::Call(call) => (&call.finish_reason, &call.answered_by),
+        Entry::Block(_) | Entry::End(_) => return None,
+    };
+    let stated = [(FINISH_REASON_KEY, finish_reason), (ANSWERED_BY_KEY, answered_by)];
+    let stated: Object = stated.into_iter().filter_map(|(key, text)| Some((key, text.clone()?))).collect();
+    (!stated.is_empty()).then_some(stated)
 }
 
 fn fact(entry: &Entry) -> SolveFact {

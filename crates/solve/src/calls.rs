@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hence_canon::{Canonical, Digest, Value};
 use hence_cognition::budget::Most;
@@ -10,11 +10,11 @@ use hence_engine::{Meter, Run, Sink, Span};
 use hence_journal::RecordIndex;
 
 use crate::block::{CallRequest, CallSource};
-use crate::conversation::{Message, Request};
+use crate::conversation::Request;
 use crate::limits::{Exhausted, Used};
 use crate::ports::{CALL_ERROR, Halt, Models, NewChild, NoReply};
 use crate::program::{Deferred, SolveProgram, append, measure_since, note_call};
-use crate::record::{CALL_STEP, ChildLink, CodeError, Entry, Function, SubCall};
+use crate::record::{CALL_STEP, ChildLink, CodeError, Entry, Function, ModelReply, SubCall};
 use crate::session::Interrupted;
 use crate::spec::{ContextKind, ContextPin, ModelPin, ParentPin, Spec};
 
@@ -47,10 +47,19 @@ enum Plan {
 /// The answer to one call.
 struct Answered {
     answer: Result<Value, CodeError>,
+    finish_reason: Option<Arc<str>>,
+    answered_by: Option<Arc<str>>,
     used: Used,
     child: Option<ChildLink>,
     /// The measured time, where there are clocks.
     span: Option<Span>,
+}
+
+impl Answered {
+    /// Makes an answer about which no endpoint stated anything.
+    fn new(answer: Result<Value, CodeError>, used: Used) -> Self {
+        Self { answer, finish_reason: None, answered_by: None, used, child: None, span: None }
+    }
 }
 
 impl CallSource for LiveCalls<'_, '_, '_> {
@@ -123,12 +132,7 @@ impl LiveCalls<'_, '_, '_> {
             return (Plan::Child(Box::new(child)), Most::default());
         }
         // A child that would be too deep is one completion over its context.
-        let text = match &request.context {
-            None => request.prompt.clone(),
-            Some(Value::String(context)) => format!("{}\n\n{context}", request.prompt).into(),
-            Some(context) => format!("{}\n\n{context}", request.prompt).into(),
-        };
-        let asked = Request { system: None, messages: vec![Message::user(text)] };
+        let asked = SubCall::request(&request.prompt, request.context.as_ref());
         let most = model.most(asked.bytes());
         (Plan::Ask(Box::new(model.clone()), asked), most)
     }
@@ -146,30 +150,30 @@ impl LiveCalls<'_, '_, '_> {
             let one = Used { sub_calls: 1, ..Used::default() };
             let cached = Used { cached: 1, ..one.clone() };
             let own = made.get_mut(place).and_then(Option::take);
-            let (answer, used, cached_from, child) = match plan {
-                Plan::Known(record, value) => (Ok(value), cached, Some(record.get()), None),
+            let (answered, cached_from) = match plan {
+                Plan::Known(record, value) => (Answered::new(Ok(value), cached), Some(record.get())),
                 Plan::Same(earlier) => match answers.get(earlier).cloned() {
-                    Some(Ok(value)) => (Ok(value), cached, Some(first.get() + earlier as u64), None),
+                    Some(Ok(value)) => (Answered::new(Ok(value), cached), Some(first.get() + earlier as u64)),
                     // What failed is not an answer to repeat; it is reported again.
-                    Some(Err(error)) => (Err(error), one, None, None),
+                    Some(Err(error)) => (Answered::new(Err(error), one), None),
                     None => return Err(Interrupted::Diverged("a call has no answer".to_owned())),
                 },
                 Plan::Refused(exhausted) => {
                     let message = format!("limit {}: {}", exhausted.limit, exhausted.message);
-                    (Err(CodeError::new(LIMIT_ERROR, message)), Used::default(), None, None)
+                    (Answered::new(Err(CodeError::new(LIMIT_ERROR, message)), Used::default()), None)
                 }
                 Plan::Ask(..) | Plan::Child(_) => {
-                    let Some(Answered { answer, used, child, span }) = own else {
+                    let Some(mut answered) = own else {
                         return Err(Interrupted::Diverged("a call has no answer".to_owned()));
                     };
-                    if let Some(span) = span {
+                    if let Some(span) = answered.span.take() {
                         let index = self.run.next_index();
                         note_call(self.sink.meter(), CALL_STEP, index, request.model.clone(), span);
                     }
-                    (answer, used, None, child)
+                    (answered, None)
                 }
             };
-            answers.push(answer.clone());
+            answers.push(answered.answer.clone());
             let call = SubCall {
                 turn: request.turn,
                 block: request.block,
@@ -177,10 +181,12 @@ impl LiveCalls<'_, '_, '_> {
                 model: request.model.clone(),
                 prompt: request.prompt.clone(),
                 context: request.context.clone(),
-                answer,
-                used,
+                answer: answered.answer,
+                finish_reason: answered.finish_reason,
+                answered_by: answered.answered_by,
+                used: answered.used,
                 cached_from,
-                child,
+                child: answered.child,
             };
             // The reply is durable in the call log or in the child's journal, so this record may be lost: the block's
             // record, which comes after, makes it durable.
@@ -265,17 +271,17 @@ fn perform_one(
     models: &dyn Models,
     index: RecordIndex,
 ) -> Result<Option<Answered>, Interrupted> {
-    let refused = |message: String| Answered {
-        answer: Err(CodeError::new(CALL_ERROR, message)),
-        used: Used { sub_calls: 1, ..Used::default() },
-        child: None,
-        span: None,
+    let refused = |message: String| {
+        let used = Used { sub_calls: 1, ..Used::default() };
+        Answered::new(Err(CodeError::new(CALL_ERROR, message)), used)
     };
     match plan {
         Plan::Ask(model, request) => match models.ask(index, model, request) {
             Ok(reply) => {
-                let used = Used { calls: reply.usage, sub_calls: 1, ..Used::default() };
-                Ok(Some(Answered { answer: Ok(reply.text.into()), used, child: None, span: None }))
+                let used = Used { calls: reply.usage.clone(), sub_calls: 1, ..Used::default() };
+                let ModelReply { text, finish_reason, answered_by, .. } = reply;
+                let answered = Answered::new(Ok(text.into()), used);
+                Ok(Some(Answered { finish_reason, answered_by, ..answered }))
             }
             Err(NoReply::Refused(message)) => Ok(Some(refused(message))),
             Err(NoReply::Unavailable(message)) => Err(Interrupted::Unavailable(message)),
@@ -283,7 +289,7 @@ fn perform_one(
         Plan::Child(child) => match models.child(child) {
             Ok(end) => {
                 let (answer, used) = (end.recorded_answer(), end.recorded_usage());
-                Ok(Some(Answered { answer, used, child: Some(end.link), span: None }))
+                Ok(Some(Answered { child: Some(end.link), ..Answered::new(answer, used) }))
             }
             Err(NoReply::Refused(message)) => Ok(Some(refused(message))),
             Err(NoReply::Unavailable(message)) => match models.halt() {

@@ -97,6 +97,14 @@ fn miscounted(entry: &Entry) -> Option<String> {
     (!is_possible).then(|| format!("{count} sub-calls of one call"))
 }
 
+/// Returns why a record cannot state a finish reason or a model that answered: only a reply of a model comes with them.
+fn misattributed(entry: &Entry) -> Option<String> {
+    let Entry::Call(call) = entry else { return None };
+    let is_stated = call.finish_reason.is_some() || call.answered_by.is_some();
+    let is_reply = call.answer.is_ok() && call.cached_from.is_none() && call.child.is_none();
+    (is_stated && !is_reply).then(|| "what an endpoint stated about a reply that no model gave".to_owned())
+}
+
 impl Judge for SolveJudge<'_> {
     fn step(&mut self, _: Role, record: &StepRecord, unchecked: &mut Vec<String>) -> Vec<Finding> {
         self.records += 1;
@@ -126,6 +134,7 @@ impl Judge for SolveJudge<'_> {
             unchecked.push(format!("the records of child run {} (it is verified by itself)", child.run));
         }
         findings.extend(miscounted(&entry).map(refused));
+        findings.extend(misattributed(&entry).map(refused));
         let index = RecordIndex::new(self.records);
         if let Some(progress) = &mut self.progress {
             let applied = progress.apply(index, result.finished_at(), entry);

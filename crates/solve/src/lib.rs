@@ -63,8 +63,9 @@ pub use ports::{ChildEnd, Halt, Models, NewChild, NoReply, Tools};
 pub use program::{NotSolvable, SolveProgram, SolveRun, carry, drive};
 pub use progress::{Next, Progress};
 pub use record::{
-    BLOCK_STEP, Block, BlockEnd, CALL_STEP, COMPACT_STEP, ChildLink, CodeError, Compaction, END_STEP, End,
-    Entry, Function, ModelReply, NotAnEntry, Operation, Read, SubCall, TURN_STEP, Turn,
+    ANSWERED_BY_KEY, BLOCK_STEP, Block, BlockEnd, CALL_STEP, COMPACT_STEP, ChildLink, CodeError, Compaction,
+    END_STEP, End, Entry, FINISH_REASON_KEY, Function, ModelReply, NotAnEntry, Operation, Read, SubCall,
+    TURN_STEP, Turn,
 };
 pub use spec::{
     AnswerForms, ContextKind, ContextPin, InterpreterPin, ModelPin, ParentPin, Recovery, SOLVE_KEY, Spec,

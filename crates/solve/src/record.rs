@@ -9,6 +9,7 @@ use hence_engine::{BlobError, Blobs, resolve};
 use hence_state::{Outcome, StepResult};
 
 use crate::block_record::{block_members, read_block};
+use crate::conversation::{Message, Request};
 use crate::limits::{Exhausted, Used};
 
 /// The step of a model's reply.
@@ -25,6 +26,11 @@ pub const END_STEP: &str = "solve.end";
 /// The member of a failed result that holds the best partial answer.
 const PARTIAL_KEY: &str = "partial";
 
+/// The member that says why the model stopped.
+pub const FINISH_REASON_KEY: &str = "finish_reason";
+/// The member that names the model that answered. Records made before it existed have none.
+pub const ANSWERED_BY_KEY: &str = "answered_by";
+
 /// A reply of a model.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ModelReply {
@@ -32,6 +38,8 @@ pub struct ModelReply {
     pub text: Arc<str>,
     /// The reason why the model stopped, if it said so.
     pub finish_reason: Option<Arc<str>>,
+    /// The model that answered, as the endpoint names it. A name such as `latest` is answered by one version or another.
+    pub answered_by: Option<Arc<str>>,
     /// The tokens and the cost.
     pub usage: Usage,
 }
@@ -119,6 +127,10 @@ pub struct SubCall {
     pub context: Option<Value>,
     /// The answer: a text of a model, or the `Final` of a child.
     pub answer: Result<Value, CodeError>,
+    /// The reason why the model stopped, if it said so.
+    pub finish_reason: Option<Arc<str>>,
+    /// The model that answered, as the endpoint names it.
+    pub answered_by: Option<Arc<str>>,
     /// The usage of the call, its children included.
     pub used: Used,
     /// The record of an equal call whose answer this one repeats.
@@ -128,6 +140,16 @@ pub struct SubCall {
 }
 
 impl SubCall {
+    /// Returns the request that a model is sent for a call which no child run answers.
+    pub fn request(prompt: &Arc<str>, context: Option<&Value>) -> Request {
+        let text = match context {
+            None => prompt.clone(),
+            Some(Value::String(context)) => format!("{prompt}\n\n{context}").into(),
+            Some(context) => format!("{prompt}\n\n{context}").into(),
+        };
+        Request { system: None, messages: vec![Message::user(text)] }
+    }
+
     /// Returns the digest of everything that decides about the answer.
     pub fn identity(function: Function, model: &str, prompt: &str, context: Option<&Value>) -> Digest {
         let members: [(&str, Value); 4] = [
@@ -393,14 +415,24 @@ fn reply_members(
         ("reply", store(reply.text.clone().into())?),
         ("usage", reply.usage.value().into()),
     ];
-    members.extend(reply.finish_reason.clone().map(|reason| ("finish_reason", reason.into())));
+    members.extend(stated_members(reply.finish_reason.as_ref(), reply.answered_by.as_ref()));
     Ok(members)
+}
+
+/// Returns the members for what an endpoint stated about a reply. Endpoints state both, one or none.
+fn stated_members(
+    finish_reason: Option<&Arc<str>>,
+    answered_by: Option<&Arc<str>>,
+) -> impl Iterator<Item = (&'static str, Value)> {
+    let stated = [(FINISH_REASON_KEY, finish_reason), (ANSWERED_BY_KEY, answered_by)];
+    stated.map(|(key, text)| text.map(|text| (key, Value::from(text.clone())))).into_iter().flatten()
 }
 
 fn read_reply(mut reader: Reader<'_>, blobs: &dyn Blobs) -> Result<(u64, Digest, ModelReply), NotAnEntry> {
     let reply = ModelReply {
         text: stored_text(&mut reader, "reply", blobs)?,
-        finish_reason: reader.optional_text("finish_reason")?,
+        finish_reason: reader.optional_text(FINISH_REASON_KEY)?,
+        answered_by: reader.optional_text(ANSWERED_BY_KEY)?,
         usage: reader.required("usage", |value| Ok(Usage::read(value)))?,
     };
     Ok((reader.count("turn")?, reader.parsed("request_sha256")?, reply))
@@ -426,6 +458,7 @@ fn call_members(
     if let Some(context) = &call.context {
         members.push(("context", store(Value::from(vec![context.clone()]))?));
     }
+    members.extend(stated_members(call.finish_reason.as_ref(), call.answered_by.as_ref()));
     members.extend(call.cached_from.map(|record| ("cached_from", record.into())));
     members.extend(call.child.as_ref().map(|child| {
         let link = [("run", child.run.clone()), ("head", child.head.clone())];
@@ -455,6 +488,8 @@ fn read_call(mut reader: Reader<'_>, blobs: &dyn Blobs) -> Result<SubCall, NotAn
         prompt: stored_text(&mut reader, "prompt", blobs)?,
         context,
         answer,
+        finish_reason: reader.optional_text(FINISH_REASON_KEY)?,
+        answered_by: reader.optional_text(ANSWERED_BY_KEY)?,
         used: reader.required("used", |value| Ok(Used::read(value)))?,
         cached_from: reader.optional_count("cached_from")?,
         child,

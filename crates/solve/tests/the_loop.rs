@@ -62,7 +62,8 @@ impl Models for Bench<'_> {
         let text = (self.world.script)(request)?;
         self.world.asked.fetch_add(1, Ordering::SeqCst);
         let usage = Usage { calls: 1, tokens_in: 10, tokens_out: 5, ..Usage::default() };
-        let reply = ModelReply { text: text.into(), finish_reason: Some("stop".into()), usage };
+        let reply =
+            ModelReply { text: text.into(), finish_reason: Some("stop".into()), answered_by: None, usage };
         self.world.logged.lock().unwrap().insert(key, reply.clone());
         Ok(reply)
     }

@@ -82,8 +82,7 @@ pub fn events(journal: &[u8], blobs: &dyn Blobs) -> Result<Vec<(RecordIndex, Eve
 }
 
 /// The choices of whoever drives a run of variables, as far as the rules allow.
-pub(super) const OPERATIONS: &str =
-    "the operations that were asked for, with their values, times and sources";
+pub(super) const OPERATIONS: &str = "the operations that were asked for, with their values, scopes, times and sources, and what other runs wrote to shared scopes";
 
 /// Verifies events: any operation is allowed, and each event must follow from those before it.
 #[derive(Clone)]

@@ -39,8 +39,10 @@ pub(super) struct Names {
 /// One name in a method or check.
 pub(super) struct Name {
     pub(super) root: Arc<str>,
-    /// The id of the item or task.
+    /// The id of the item or task, or the member of the context.
     pub(super) id: Option<Arc<str>>,
+    /// The members below it, from the outermost.
+    pub(super) below: Vec<Arc<str>>,
     /// Whether a default follows.
     pub(super) is_optional: bool,
 }
@@ -266,6 +268,7 @@ pub(super) fn names_in(expression: &Expression) -> Vec<Name> {
         Name {
             root: words.next().unwrap_or_default().into(),
             id: words.next().map(Arc::from),
+            below: words.map(Arc::from).collect(),
             is_optional: demand == Demand::HasDefault,
         }
     };
@@ -277,7 +280,8 @@ pub(super) fn names_of_input(input: &[(Arc<str>, BindingMember)]) -> Vec<Name> {
     let name = |place: &JsonPointer| {
         let mut tokens = place.tokens();
         let root = tokens.next().unwrap_or_default().into();
-        Name { root, id: tokens.next().map(Arc::from), is_optional: false }
+        let id = tokens.next().map(Arc::from);
+        Name { root, id, below: tokens.map(Arc::from).collect(), is_optional: false }
     };
     let places = input.iter().filter_map(|(_, member)| match member {
         BindingMember::At(place) => Some(place),

@@ -16,6 +16,8 @@ struct Known<'p> {
     evidence: Option<BTreeSet<&'p str>>,
     /// Whether a capability decides about the tasks.
     tasks_are_open: bool,
+    /// The context without the evidence.
+    context: Value,
 }
 
 /// Returns everything that is wrong with the tasks, checks and evidence of a problem.
@@ -28,6 +30,7 @@ pub(crate) fn findings(problem: &ProblemSpec, callees: Option<&dyn Callees>) -> 
         tasks: declared.chain(generated.iter().map(String::as_str)).collect(),
         evidence: (!is_bound("AcquireEvidence")).then(|| ids.collect()),
         tasks_are_open: is_bound("Decompose"),
+        context: super::context(problem),
     };
     let inputs = JsonPointer::root().child("inputs");
     let mut found = Vec::new();
@@ -82,7 +85,7 @@ impl Known<'_> {
 
     /// Returns the defect of a name.
     fn defect(&self, name: &Name) -> Option<String> {
-        let Name { root, id, is_optional } = name;
+        let Name { root, id, is_optional, .. } = name;
         match (&**root, id.as_deref()) {
             (root, _) if !ROOTS.contains(&root) => {
                 let meant = did_you_mean(root, ROOTS);
@@ -97,8 +100,31 @@ impl Known<'_> {
                 let meant = did_you_mean(id, ids.iter().copied());
                 Some(format!("there is no evidence `{id}`{meant}"))
             }
+            ("context", Some("evidence")) if !is_optional => {
+                Some("the evidence is no part of `context` here; `evidence.ID` names an item".to_owned())
+            }
+            ("context", Some(id)) if !is_optional => self.context_defect(id, &name.below),
             _ => None,
         }
+    }
+
+    /// Returns why a name means nothing in the context that the problem states.
+    fn context_defect(&self, id: &str, below: &[std::sync::Arc<str>]) -> Option<String> {
+        let (mut value, mut place) = (&self.context, "context".to_owned());
+        for word in std::iter::once(id).chain(below.iter().map(|word| &**word)) {
+            let members = match value {
+                Value::Object(members) => members,
+                // An item of a list and a part of a text are judged when they are read.
+                Value::Array(_) | Value::String(_) => return None,
+                _ => return Some(format!("`{place}` has no members, so there is no `{place}.{word}`")),
+            };
+            let Some(member) = members.get(word) else {
+                let meant = did_you_mean(word, members.keys().map(|key| &**key));
+                return Some(format!("the problem states no `{place}.{word}`{meant}"));
+            };
+            (value, place) = (member, format!("{place}.{word}"));
+        }
+        None
     }
 }
 

@@ -15,6 +15,7 @@ use crate::measured::{self, CallTimesRow, MeasuredRow, RunTimes, WaitTimesRow};
 use crate::prelude::*;
 use crate::sink::StoreBlobs;
 use crate::skills::DecisionRow;
+use crate::solve::{self, Messages};
 use crate::standing;
 use crate::target::{Journal, find_run};
 use crate::view::RunWindow;
@@ -188,11 +189,34 @@ pub(super) fn run(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> 
     let index = find_record(&journal, &at)?;
     let lines = Lines::of(&journal.bytes);
     let line = lines.get(index).unwrap_or_default();
-    let described = Described::of_line(line, journal.kind, &journal.profile(), journal.store.as_ref());
+    let mut described = Described::of_line(line, journal.kind, &journal.profile(), journal.store.as_ref());
+    if let Ok(described) = &mut described {
+        described.exchanges.extend(exchange_of_loop(context, &journal, index));
+    }
     let times = RunTimes::of(&journal);
     times.say(context, &journal.name);
     let exit = print(context, &journal.name, index.get(), described, &times)?;
     Ok(exit.max(chain::report_break(context, &journal)))
+}
+
+/// Returns the exchange with a model whose reply a record of `hence solve` holds. It follows from the records before.
+fn exchange_of_loop(context: &Context, journal: &Journal, index: RecordIndex) -> Option<ExchangeRow> {
+    let store = journal.store.as_ref().filter(|_| journal.kind == RunKind::Solve)?;
+    let lines = Lines::of(&journal.bytes);
+    let Record::Step(step) = Chained::decode(lines.get(index)?, &journal.profile()).ok()?.record else {
+        return None;
+    };
+    let entry = hence_solve::Entry::read(&step.result, &StoreBlobs(store)).ok()?;
+    let problem = journal.parsed_problem().ok().flatten();
+    let spec = problem.and_then(|problem| hence_solve::Spec::read(&problem.value).ok());
+    let before = || {
+        let earlier = (0..index.get()).filter_map(|index| lines.get(RecordIndex::new(index)));
+        let bytes = earlier.map(|line| line.len() + 1).sum();
+        let mut before = Journal::of_run(context, &journal.name)?;
+        before.bytes.truncate(bytes);
+        Ok(before)
+    };
+    solve::exchange_of(&entry, spec.as_ref(), Messages::All, before)
 }
 
 /// Shows a record of a long run by its index, without reading the rest. Returns nothing if the whole run is to be read.
@@ -201,6 +225,10 @@ fn in_long_run(context: &Context, run: &str, at: &str) -> Result<Option<Exit>, C
     let store = context.store()?;
     let id = find_run(&store, run)?;
     let Some(window) = RunWindow::read(store, id, index, 1)? else { return Ok(None) };
+    if window.kind() == RunKind::Solve {
+        // What was sent to the model follows from the records before.
+        return Ok(None);
+    }
     let Some((line, broken)) = window.records().next() else { return Ok(None) };
     let described = Described::of_line(&line.bytes, window.kind(), &window.profile(), Some(window.store()));
     let exit = print(context, window.name(), index, described, &window.times)?;

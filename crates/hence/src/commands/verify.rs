@@ -246,6 +246,7 @@ fn verify_one(journal: &Journal, extent: &Extent) -> Result<(Report, VerifyRepor
         let run = target::find_run(store, &journal.name)?;
         shown.blobs = check_blobs(store, journal);
         shown.beside.extend(store.misplaced_in(&run)?.iter().map(ToString::to_string));
+        shown.beside.extend(journal.capabilities.as_deref().and_then(skills::attachment_defect));
         shown.beside.extend(skills::call_log_defect(store, &run));
         shown.beside.extend(skills::retry_claim_defect(store, &run));
         shown.snapshot = check_snapshot(store, &run, journal);

@@ -14,13 +14,7 @@ pub(crate) struct CallerTime {
 impl CallerTime {
     /// Reads the time of a command line.
     pub(crate) fn of(given: Option<&str>) -> Result<Self, CliError> {
-        let parse = |text: &str| {
-            let time = text.parse::<Timestamp>();
-            let time = time.map_err(|error| CliError::at(Code::Refused, "--now", error))?;
-            // A record spells its year with four digits, and the problem of a new run names this time.
-            clock::second_of(time).map(|_| time)
-        };
-        Ok(Self { given: given.map(parse).transpose()? })
+        Ok(Self { given: given.map(clock::given).transpose()? })
     }
 
     /// Returns the time, but none before `last`: what is recorded does not go back in time. Says so when a given time is

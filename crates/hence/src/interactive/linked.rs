@@ -4,8 +4,9 @@ use hence_engine::{RunKind, VariablesRun, without_defects};
 use hence_skills::Pinned;
 use hence_solve::{Entry, Spec};
 use hence_store::{RunId, StoreError};
-use hence_variables::{Call, State, StateId, Status, TaskNode, Timestamp, Workspace};
+use hence_variables::{Call, State, StateId, TaskNode, Timestamp, Workspace};
 
+use super::loaded::status_of_task;
 use super::{stored_run, whole_lines};
 use crate::context::Context;
 use crate::error::CliError;
@@ -137,6 +138,7 @@ fn solve_node(context: &Context, run: &str, depth: u8) -> Result<Option<LinkedNo
     let variables = progress.variables();
     let Some(mut node) = variables.workspace().task_tree(variables.state()) else { return Ok(None) };
     node.depth = depth;
+    node.status = status_of_task(read.state().status(), node.status);
     let mut children = Vec::new();
     for (_, entry) in progress.path() {
         if let Entry::Call(call) = &**entry
@@ -157,15 +159,10 @@ fn skill_node(context: &Context, run: &str, depth: u8) -> Result<Option<LinkedNo
     let journal = Journal::of_run(context, run)?;
     let Some(kept) = StoredSkillRun::open(&journal, &[])? else { return Ok(None) };
     let (bytes, blobs) = (whole_lines(journal.bytes.clone()), StoreBlobs(&store));
-    let variables = kept.variables(&bytes, &blobs).map_err(|error| CliError::resume(run, error))?;
+    let (variables, status) = kept.variables(&bytes, &blobs).map_err(|error| CliError::resume(run, error))?;
     let Some(mut node) = variables.workspace().task_tree(variables.state()) else { return Ok(None) };
     node.depth = depth;
-    // A run may complete without a `Final`.
-    node.status = match kept.read_back(&journal)?.state().status() {
-        hence_state::Status::Completed => Status::Complete,
-        hence_state::Status::Failed => Status::Error,
-        _ => node.status,
-    };
+    node.status = status_of_task(status, node.status);
     let mut children = Vec::new();
     for nested in nested_runs(&bytes, &blobs).iter().filter(|nested| is_below(nested, run)) {
         children.extend(skill_node(context, nested, depth.saturating_add(1))?);

@@ -6,7 +6,9 @@ use hence_engine::VariablesRun;
 use hence_journal::{Head, RecordIndex};
 use hence_skills::SkillVariables;
 use hence_solve::SolveVariables;
-use hence_variables::{Event, Files, ReadFault, StateId, StorePath, Timestamp, Workspace, apply};
+use hence_variables::{
+    Event, Files, ReadFault, State, StateId, Status, StorePath, Timestamp, Workspace, apply,
+};
 
 /// The variables of a run that was read.
 pub(crate) enum Loaded {
@@ -19,7 +21,19 @@ pub(crate) enum Loaded {
 /// The variables of a run whose steps write them, and the head of its journal.
 pub(crate) struct StepsView {
     pub(super) variables: StepVariables,
+    /// The status of the run.
+    pub(super) status: hence_state::Status,
     pub(super) head: Head,
+}
+
+/// Returns the status of the task of a run whose steps write the variables. The end of the run ends the task, with or without
+/// a `Final`.
+pub(super) fn status_of_task(run: hence_state::Status, own: Status) -> Status {
+    match run {
+        hence_state::Status::Completed => Status::Complete,
+        hence_state::Status::Failed => Status::Error,
+        hence_state::Status::Pending | hence_state::Status::Running => own,
+    }
 }
 
 /// The variables that steps write.
@@ -96,6 +110,14 @@ impl Loaded {
         match self {
             Self::Variables(run) => run.last_moment(),
             Self::Steps(view) => Some(view.variables.now()),
+        }
+    }
+
+    /// Returns the status of a state. That of a run of steps follows from the run.
+    pub(crate) fn status_of(&self, state: &State) -> Status {
+        match self {
+            Self::Variables(_) => state.status(),
+            Self::Steps(view) => status_of_task(view.status, state.status()),
         }
     }
 

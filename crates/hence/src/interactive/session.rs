@@ -57,10 +57,20 @@ enum StepsRun {
 }
 
 impl StepsRun {
-    fn variables(&self, journal: &[u8], blobs: &dyn Blobs) -> Result<StepVariables, ResumeError> {
+    fn variables(
+        &self,
+        journal: &[u8],
+        blobs: &dyn Blobs,
+    ) -> Result<(StepVariables, hence_state::Status), ResumeError> {
         Ok(match self {
-            Self::Skill(run) => StepVariables::Skill(Box::new(run.variables(journal, blobs)?)),
-            Self::Solve(run) => StepVariables::Solve(Box::new(run.variables(journal, blobs)?)),
+            Self::Skill(run) => {
+                let (variables, status) = run.variables(journal, blobs)?;
+                (StepVariables::Skill(Box::new(variables)), status)
+            }
+            Self::Solve(run) => {
+                let (variables, status) = run.variables(journal, blobs)?;
+                (StepVariables::Solve(Box::new(variables)), status)
+            }
         })
     }
 }
@@ -159,12 +169,12 @@ impl<'a> Session<'a> {
         };
         let journal = self.journal()?;
         let variables = kept.variables(&journal, &StoreBlobs(&self.store));
-        let variables = variables.map_err(|error| CliError::resume(self.id.as_str(), error))?;
+        let (variables, status) = variables.map_err(|error| CliError::resume(self.id.as_str(), error))?;
         let head = hence_journal::read_tail(&journal).map(|tail| tail.head);
         let head = head.map_err(|error| {
             CliError::of_run(Code::BadRecord, &self.id, error).with_hint(hint::verify(self.id.as_str()))
         })?;
-        Ok(Loaded::Steps(Box::new(StepsView { variables, head })))
+        Ok(Loaded::Steps(Box::new(StepsView { variables, status, head })))
     }
 
     /// Returns the variables with the whole log of every state, which a snapshot leaves out.

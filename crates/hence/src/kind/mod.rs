@@ -18,13 +18,14 @@ mod variables;
 
 use std::collections::BTreeMap;
 
-use hence_canon::{Canonical, Value, parse};
+use hence_canon::{Canonical, Digest, Value, parse};
 use hence_capabilities::Library;
 use hence_engine::{Blobs, Evidence, NoBlobs, Replay, ResumeError, RunKind};
 use hence_journal::verify::{Level, Report};
 use hence_projection::Program;
 use hence_skills::{Host as _, Pinned};
-use hence_store::StoreHandle;
+use hence_solve::Spec;
+use hence_store::{StoreError, StoreHandle};
 
 use crate::args::position::{CheckpointArgs, RollbackArgs};
 use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs, RetryArgs};
@@ -33,6 +34,7 @@ use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::sink::StoreBlobs;
+use crate::solve::{SYSTEM, system_name};
 use crate::target::{Journal, PROBLEM};
 use crate::usage::UsageReport;
 use crate::{bound, hint, skills};
@@ -230,7 +232,20 @@ pub(crate) fn document_defect(journal: &Journal, problem: &Value) -> Option<Stri
             let is_other = Canonical::of(&found).digest() != pinned;
             is_other.then(|| format!("{} is not the skill that the problem pins", skills::SKILL))
         }
-        RunKind::Reason | RunKind::Variables | RunKind::Solve | RunKind::Trace => None,
+        RunKind::Solve => system_defect(journal, problem),
+        RunKind::Reason | RunKind::Variables | RunKind::Trace => None,
+    }
+}
+
+/// Returns what is wrong with the system prompt of a stored run of the loop, without which nobody can say what its model was sent.
+fn system_defect(journal: &Journal, problem: &Value) -> Option<String> {
+    let pinned = Spec::read(problem).ok()?.system;
+    let run = hence_store::RunId::new(&journal.name).ok()?;
+    match journal.store.as_ref()?.attachment(&run, &system_name()) {
+        Ok(bytes) if Digest::of(&bytes) == pinned => None,
+        Ok(_) => Some(format!("{SYSTEM} is not the system prompt that the problem pins")),
+        Err(StoreError::NoSuchAttachment { .. }) => Some(format!("{SYSTEM} is missing")),
+        Err(error) => Some(format!("{SYSTEM}: {error}")),
     }
 }
 

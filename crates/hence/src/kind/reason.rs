@@ -32,7 +32,7 @@ use crate::sink::StoreBlobs;
 use crate::skills::{ActingCalls, FirstRecords};
 use crate::target::{Journal, find_run, problem_name};
 use crate::usage::{self, UsageReport};
-use crate::{commands, guard, input, skills};
+use crate::{clock, commands, guard, input, skills};
 
 /// A run of a problem, opened from its journal.
 pub(super) struct ReasonRun {
@@ -69,6 +69,9 @@ pub(crate) fn start(
     let Prepared { document, callees, attachments } =
         prepare(args, name, document, bytes, policies.as_ref())?;
     let mut request = Request::new(document, profile);
+    // A text that is no time is a finding of the plan, with all others.
+    let now = args.now.as_deref().filter(|now| args.profile.is_strict() && Timestamp::parse(now).is_ok());
+    now.map(clock::given).transpose()?;
     request.now.clone_from(&args.now);
     request.engine_version.clone_from(&args.engine_version);
     let engine = engine_with(callees.as_ref());

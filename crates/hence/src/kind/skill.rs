@@ -17,7 +17,7 @@ use hence_skills::{
     CallLog, Driver, LinkedRuns, Links, NestedDrive, NewSkillRun, Parent, Pinned, SharedInputs, SkillJournal,
     SkillProgram, SkillRun, SkillVariables, Stop, callees, reaches_out, recorded_usage, with_nested,
 };
-use hence_state::{ProblemSpec, Profile, StepResult, Timestamp};
+use hence_state::{ProblemSpec, Profile, Status, StepResult, Timestamp};
 use hence_store::{AttachmentName, RunId, StoreHandle};
 
 use super::driver::{Calls, stopped};
@@ -101,9 +101,7 @@ pub(crate) fn start(
     loop {
         let (id, number) = new_id.next(&store, tried)?;
         let created_at = match &args.now {
-            Some(text) => {
-                Timestamp::parse(text).map_err(|error| CliError::at(Code::Refused, "--now", error))?
-            }
+            Some(text) => crate::clock::given_second(text)?,
             // The time of a stored run is used again; with another time it would be another problem.
             None => match stored_time(&store, &id).filter(|_| new_id.is_given()) {
                 Some(stored) => stored,
@@ -203,14 +201,19 @@ impl StoredSkillRun {
         run.map_err(|error: ResumeError| CliError::resume(&journal.name, error))
     }
 
-    /// Reads the variables that the steps wrote.
-    pub(crate) fn variables(&self, journal: &[u8], blobs: &dyn Blobs) -> Result<SkillVariables, ResumeError> {
+    /// Reads the variables that the steps wrote, and the status of the run.
+    pub(crate) fn variables(
+        &self,
+        journal: &[u8],
+        blobs: &dyn Blobs,
+    ) -> Result<(SkillVariables, Status), ResumeError> {
         let program = self.program()?.with_variables().map_err(RunError::from)?;
         let run = Run::resume(program, journal, blobs)?;
-        run.program().variables().cloned().ok_or_else(|| ResumeError::Diverged {
+        let variables = run.program().variables().cloned().ok_or_else(|| ResumeError::Diverged {
             index: hence_journal::RecordIndex::HEADER,
             reason: "it has no variables".to_owned(),
-        })
+        })?;
+        Ok((variables, run.state().status()))
     }
 
     /// Returns the run that nests this one, if one does.
@@ -271,7 +274,7 @@ fn publish_nested(context: &Context, store: &StoreHandle, run: &str, depth: u32)
         return Ok(());
     }
     let variables = nested.variables(whole_records(&journal.bytes), &StoreBlobs(store));
-    let variables = variables.map_err(|error| CliError::resume(run, error))?;
+    let (variables, _) = variables.map_err(|error| CliError::resume(run, error))?;
     publish_skill(context, store, run, &variables)
 }
 

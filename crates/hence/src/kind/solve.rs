@@ -12,7 +12,7 @@ use hence_projection::Program;
 use hence_solve::{
     Entry, SolveJournal, SolveProgram, SolveRun, SolveVariables, Spec, Tools, Used, carry, drive,
 };
-use hence_state::{ProblemSpec, Profile, Timestamp};
+use hence_state::{ProblemSpec, Profile, Status, Timestamp};
 use hence_store::{AttachmentName, RunId, StoreHandle};
 
 use super::driver::Calls;
@@ -61,9 +61,7 @@ pub(crate) fn start(context: &Context, args: &SolveArgs) -> Result<Exit, CliErro
     loop {
         let (id, number) = new_id.next(&store, tried)?;
         let created_at = match (&args.now, stored_time(&store, &id).filter(|_| new_id.is_given())) {
-            (Some(text), _) => {
-                Timestamp::parse(text).map_err(|error| CliError::at(Code::Refused, "--now", error))?
-            }
+            (Some(text), _) => crate::clock::given_second(text)?,
             (None, Some(stored)) => stored,
             (None, None) => crate::clock::now()?,
         };
@@ -148,10 +146,14 @@ impl StoredSolveRun {
         run.map_err(|error: ResumeError| CliError::resume(&journal.name, error))
     }
 
-    /// Reads the variables of the run.
-    pub(crate) fn variables(&self, journal: &[u8], blobs: &dyn Blobs) -> Result<SolveVariables, ResumeError> {
+    /// Reads the variables of the run, and its status.
+    pub(crate) fn variables(
+        &self,
+        journal: &[u8],
+        blobs: &dyn Blobs,
+    ) -> Result<(SolveVariables, Status), ResumeError> {
         let run = Run::resume(self.program()?, journal, blobs)?;
-        Ok(run.program().progress().variables().clone())
+        Ok((run.program().progress().variables().clone(), run.state().status()))
     }
 
     fn attachments(&self) -> Vec<(AttachmentName, Vec<u8>)> {

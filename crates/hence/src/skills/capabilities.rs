@@ -151,6 +151,23 @@ pub(crate) fn read_attached(bytes: &[u8]) -> Result<Declarations, CliError> {
     Declarations::read(sources.unwrap_or_default(), &kinds()).map_err(|problems| refused(&[], &problems))
 }
 
+/// Returns what stored declarations hold beyond what a run stores: the digest that the problem pins covers what is declared, and
+/// nothing else in the file. Declarations that cannot be read are reported where they are needed.
+pub(crate) fn attachment_defect(bytes: &[u8]) -> Option<String> {
+    let document = parse(bytes).ok()?;
+    let unknown = |value: &Value, known: &[&str], place: &str| -> Vec<String> {
+        let members = value.as_object().into_iter().flat_map(Object::iter_sorted);
+        let unknown = members.filter(|(key, _)| !known.contains(&&***key));
+        unknown.map(|(key, _)| format!("`{place}{key}`")).collect()
+    };
+    let mut found = unknown(&document, &["files"], "");
+    for (place, file) in document.get("files")?.as_array()?.iter().enumerate() {
+        found.extend(unknown(file, &["folder", "document"], &format!("files[{place}].")));
+    }
+    (!found.is_empty())
+        .then(|| format!("{CAPABILITIES} has members that no run stores: {}", found.join(", ")))
+}
+
 /// Reads the stored declarations of a run, which must be the ones the run pins.
 pub(crate) fn read_stored(run: &str, bytes: Option<&[u8]>, pinned: Digest) -> Result<Declarations, CliError> {
     let other = |message: String| {

@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::nested_results;
+use crate::interactive::linked_tasks;
 use crate::kind::whole_records;
 use crate::solve::linked_children;
 use crate::target::Journal;
@@ -21,7 +22,7 @@ use crate::target::Journal;
 /// The result of comparing a run with a linked run.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LinkRow {
-    /// The relation of the other run to this one: `origin`, `nested` or `parent`; or `name` when the store has the
+    /// The relation of the other run to this one: `origin`, `nested`, `spawned` or `parent`; or `name` when the store has the
     /// journal of another run under this id.
     pub(crate) relation: &'static str,
     /// The other run, or the first of those a step nests.
@@ -50,6 +51,9 @@ enum Found {
 
 /// Compares a run with those it is linked to, as far as they are in the same store.
 pub(crate) fn linked_runs(journal: &Journal, blobs: &dyn Blobs) -> Vec<LinkRow> {
+    if journal.kind == RunKind::Variables {
+        return linked_tasks(journal, blobs);
+    }
     let problem = journal.parsed_problem().ok().flatten();
     let Some(links) = problem.and_then(|problem| Links::of_problem(&problem.value)) else {
         return Vec::new();

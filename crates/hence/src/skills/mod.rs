@@ -39,8 +39,8 @@ pub(crate) use calls::{
     roll_back, sealed as sealed_calls, undecided_again,
 };
 pub(crate) use capabilities::{
-    CAPABILITIES, attachment as capabilities_attachment, capabilities_name, kinds, library_for,
-    problems_of_file, read as read_capabilities, read_attached as read_attached_capabilities,
+    CAPABILITIES, attachment as capabilities_attachment, attachment_defect, capabilities_name, kinds,
+    library_for, problems_of_file, read as read_capabilities, read_attached as read_attached_capabilities,
     read_with as read_capabilities_with,
 };
 pub(crate) use decided::DecisionRow;

@@ -10,8 +10,8 @@ use hence_engine::{Driven, Run, RunError, Sink as _, SinkError};
 use hence_journal::RecordIndex;
 use hence_skills::{CallHistory, CallLog, CallName, CallStatus, Entry as LogEntry, Intent, Stop};
 use hence_solve::{
-    ChildEnd, ChildLink, Exhausted, Halt, ModelPin, ModelReply, Models, NewChild, Next, NoReply, Progress,
-    Recovery, Request, SolveProgram, Spec, Used, drive,
+    ANSWERED_BY_KEY, ChildEnd, ChildLink, Exhausted, FINISH_REASON_KEY, Halt, ModelPin, ModelReply, Models,
+    NewChild, Next, NoReply, Progress, Recovery, Request, SolveProgram, Spec, Used, drive,
 };
 use hence_state::{ProblemSpec, Profile, Timestamp};
 use hence_store::{Durability, RunId, StoreError, StoreHandle};
@@ -33,9 +33,6 @@ pub(crate) const CONCURRENCY_DEFAULT: usize = 8;
 
 /// The member of a logged reply that says which request it answers.
 const REQUEST_KEY: &str = "request_sha256";
-
-/// The member of a logged reply that says why the model stopped.
-const FINISH_KEY: &str = "finish_reason";
 
 /// Everything that a run shares with its children.
 pub(crate) struct HostParts<'a> {
@@ -177,9 +174,11 @@ fn reply_in(status: &CallStatus, request: Digest) -> Option<ModelReply> {
     if meta.get(REQUEST_KEY).and_then(Value::as_str) != Some(&request.to_string()) {
         return None;
     }
+    let stated = |key: &str| meta.get(key).and_then(Value::as_str).map(Into::into);
     Some(ModelReply {
         text: output.get("text")?.as_str()?.into(),
-        finish_reason: meta.get(FINISH_KEY).and_then(Value::as_str).map(Into::into),
+        finish_reason: stated(FINISH_REASON_KEY),
+        answered_by: stated(ANSWERED_BY_KEY),
         usage: Usage { calls: 1, ..Usage::of_meta(meta) },
     })
 }
@@ -215,16 +214,18 @@ impl Models for SolveHost<'_> {
             Err(failure) => return Err(self.note_failure(call, failure)),
         };
         let mut meta = reply.meta.with(REQUEST_KEY, digest);
-        if let Some(reason) = &reply.finish_reason {
-            meta = meta.with(FINISH_KEY, reason.as_str());
+        for (key, stated) in [(FINISH_REASON_KEY, &reply.finish_reason), (ANSWERED_BY_KEY, &reply.model)] {
+            if let Some(stated) = stated {
+                meta = meta.with(key, stated.as_str());
+            }
         }
         let usage = Usage { calls: 1, ..Usage::of_meta(&meta) };
         let output: Value = Object::from_iter([("text", reply.text.as_str())]).into();
         // The reply is paid for: it is in the log before anything depends on it, and on the disk soon after.
         self.note(LogEntry::Reply { call, reply: Ok(Reply { output, meta }) }, Durability::Buffered)?;
         self.parts.log_sync.wrote().map_err(unwritten)?;
-        let finish_reason = reply.finish_reason.map(Into::into);
-        Ok(ModelReply { text: reply.text.into(), finish_reason, usage })
+        let (finish_reason, answered_by) = (reply.finish_reason.map(Into::into), reply.model.map(Into::into));
+        Ok(ModelReply { text: reply.text.into(), finish_reason, answered_by, usage })
     }
 
     fn knows_reply(&self, index: RecordIndex, request: &Request) -> bool {

@@ -3,6 +3,7 @@
 mod arguments;
 mod children;
 mod contexts;
+mod exchange;
 mod host;
 mod linked;
 mod live;
@@ -16,6 +17,7 @@ mod tools;
 
 pub(crate) use arguments::{NewSolve, new_spec};
 pub(crate) use children::{AfterChildren, EndedChildren};
+pub(crate) use exchange::{Messages, exchange_of};
 pub(crate) use host::{CONCURRENCY_DEFAULT, HostParts, SolveHost};
 pub(crate) use linked::linked_children;
 pub(crate) use live::Live;

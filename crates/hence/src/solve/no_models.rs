@@ -22,6 +22,7 @@ pub(super) struct NoModelReply {
 pub(super) struct NoChat {
     pub(super) text: String,
     pub(super) finish_reason: Option<String>,
+    pub(super) model: Option<String>,
     pub(super) meta: Object,
 }
 

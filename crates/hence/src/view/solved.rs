@@ -2,20 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use hence_canon::{Object, Value};
 use hence_cognition::budget::Usage;
 use hence_engine::{CallTimes, MeasuredTimes, RunKind};
 use hence_journal::{Chained, Record};
-use hence_solve::{Block, Entry, Function, Message, ModelReply, Operation, Request, Role, SubCall};
+use hence_solve::{Block, Entry, Function, Operation, Spec};
 
 use super::opened::Opened;
 use super::records::{Place, ReadLine, times_of_lines};
 use super::shown::Shown;
 use crate::exchanges::ExchangeRow;
-use crate::kind::{Purpose, StoredSolveRun};
 use crate::measured::RunTimes;
 use crate::prelude::*;
 use crate::sink::StoreBlobs;
+use crate::solve::{self, Messages};
 
 /// The most bytes of a conversation that are given; of a longer one the messages after the first are left out.
 const CONVERSATION_BYTES_MAX: usize = 96 * 1024;
@@ -60,7 +59,7 @@ impl Asked {
             Entry::Compact(compact) => Some(Self {
                 step: format!("after turn {}", compact.turn),
                 capability: "summary",
-                model: model_of_turns(run),
+                model: spec_of(run).map(|spec| spec.model.name.to_string()).unwrap_or_default(),
                 status: "replied",
                 child: None,
                 usage: compact.reply.usage.clone(),
@@ -87,13 +86,10 @@ impl Asked {
     }
 }
 
-/// Returns the name of the model that the problem pins for turns.
-fn model_of_turns(run: &Opened) -> String {
-    let problem = run.start.parsed_problem().ok().flatten().map(|problem| &problem.value);
-    let name = problem.and_then(|problem| {
-        problem.get("settings")?.get("solve")?.get("model")?.get("name")?.as_str().map(str::to_owned)
-    });
-    name.unwrap_or_default()
+/// Returns everything that the problem pins, where it can be read.
+fn spec_of(run: &Opened) -> Option<Spec> {
+    let problem = run.start.parsed_problem().ok().flatten()?;
+    Spec::read(&problem.value).ok()
 }
 
 /// Reads the measured times of lines. The measurement of a sub-call may be stored with an earlier record of its block, so those
@@ -116,113 +112,13 @@ pub(super) fn calls_by_record(times: &MeasuredTimes) -> BTreeMap<u64, &CallTimes
 
 /// Returns the conversation that ends with the reply of a record.
 pub(super) fn exchange_of(run: &Opened, line: &ReadLine, entry: &Entry) -> Option<ExchangeRow> {
-    let asked = Asked::of(run, entry)?;
-    let (request, reply) = match entry {
-        Entry::Turn(turn) => (request_before(run, line, entry), reply_value(&turn.reply)),
-        Entry::Compact(compact) => (request_before(run, line, entry), reply_value(&compact.reply)),
-        Entry::Call(call) => {
-            let messages = vec![Message::user(call.prompt.clone())];
-            (Ok(Request { system: None, messages }), answer_value(call))
-        }
-        Entry::Block(_) | Entry::End(_) => return None,
-    };
-    let call = Object::from_iter([("capability", asked.capability)]);
-    let (request, missing) = match request {
-        Ok(request) => (request, None),
-        Err(reason) => (Request { system: None, messages: Vec::new() }, Some(reason)),
-    };
-    let (messages, left_out) = shortened(&request.messages);
-    let mut members: Vec<(&str, Value)> = vec![
-        ("parameters", Object::from_iter([("model", asked.model.as_str())]).into()),
-        ("messages", messages.iter().map(|message| message_value(message)).collect()),
-        ("messages_left_out", left_out.into()),
-        ("requests", vec![reply].into()),
-    ];
-    members.extend(request.system.map(|system| ("system", system.into())));
-    Some(ExchangeRow {
-        call: Some(Data(call.into())),
-        sha256: None,
-        exchange: Some(Data(members.into_iter().collect::<Object>().into())),
-        missing,
-    })
-}
-
-fn message_value(message: &Message) -> Object {
-    let role = match message.role {
-        Role::User => "user",
-        Role::Assistant => "assistant",
-    };
-    Object::from_iter([("role", Value::from(role)), ("content", message.text.clone().into())])
-}
-
-/// Returns the first message and the last ones, as many as are given, and the number of those between them.
-fn shortened(messages: &[Message]) -> (Vec<&Message>, u64) {
-    let mut left = CONVERSATION_BYTES_MAX;
-    let mut kept: Vec<&Message> = Vec::new();
-    let (first, rest) = messages.split_at_checked(1).unwrap_or_default();
-    for message in rest.iter().rev() {
-        match left.checked_sub(message.text.len()) {
-            Some(less) => left = less,
-            None => break,
-        }
-        kept.push(message);
-    }
-    let left_out = (rest.len() - kept.len()) as u64;
-    kept.extend(first);
-    kept.reverse();
-    (kept, left_out)
-}
-
-/// Returns the request that the records before a line make, if it is the one that the record names.
-fn request_before(run: &Opened, line: &ReadLine, entry: &Entry) -> Result<Request, String> {
-    let read = || -> Result<Request, CliError> {
+    let spec = spec_of(run);
+    let before = || {
         let mut journal = run.whole()?;
         journal.bytes.truncate(usize::try_from(line.offset).unwrap_or(usize::MAX));
-        let stored = StoredSolveRun::open(&journal, Purpose::Read)?;
-        let before = stored.read_back(&journal)?;
-        let progress = before.program().progress();
-        Ok(match entry {
-            Entry::Compact(_) => progress.compact_request(),
-            _ => progress.turn_request(),
-        })
+        Ok(journal)
     };
-    let request = read().map_err(|error| error.message)?;
-    let named = match entry {
-        Entry::Turn(turn) => turn.request,
-        Entry::Compact(compact) => compact.request,
-        _ => return Ok(request),
-    };
-    match request.digest() == named {
-        true => Ok(request),
-        false => Err("the record names another conversation than the one that the records before it make; its system prompt may be missing".to_owned()),
-    }
-}
-
-fn reply_value(reply: &ModelReply) -> Value {
-    let mut members: Vec<(&str, Value)> = vec![
-        ("outcome", "used".into()),
-        ("text", reply.text.clone().into()),
-        ("tokens_in", reply.usage.tokens_in.into()),
-        ("tokens_out", reply.usage.tokens_out.into()),
-    ];
-    members.extend(reply.finish_reason.clone().map(|reason| ("finish_reason", reason.into())));
-    members.into_iter().collect::<Object>().into()
-}
-
-fn answer_value(call: &SubCall) -> Value {
-    let usage = &call.used.calls;
-    let mut members: Vec<(&str, Value)> =
-        vec![("tokens_in", usage.tokens_in.into()), ("tokens_out", usage.tokens_out.into())];
-    match &call.answer {
-        Ok(answer) => members.extend([("outcome", "used".into()), ("text", answer.clone())]),
-        Err(error) => {
-            let reason = format!("{}: {}", error.kind, error.message);
-            members.extend([("outcome", "failed".into()), ("reason", reason.into()), ("text", "".into())]);
-        }
-    }
-    let repeated = call.cached_from.map(|record| format!("the answer of record {record}, to an equal call"));
-    members.extend(repeated.map(|repeated| ("reason", repeated.into())));
-    members.into_iter().collect::<Object>().into()
+    solve::exchange_of(entry, spec.as_ref(), Messages::Newest(CONVERSATION_BYTES_MAX), before)
 }
 
 /// Returns the parts of the input that a block read, and the variables that it changed.

@@ -1,12 +1,13 @@
 //! Forged records: a chain that was computed anew passes only where the report says that something was read from it.
 
 mod forging;
+mod kinds;
 mod seal;
 
 use hence_testkit::cli::World;
 use serde_json::{Value, json};
 
-use forging::{OPERATIONS, forge_run};
+use forging::{ENGINE, OPERATIONS, forge_run};
 
 /// A command that prints a reply.
 fn command(effects: &str, more: &str, script: &str) -> Value {
@@ -90,7 +91,9 @@ const READ_FROM_RECORD: [(&str, &str); 10] = [
 ];
 
 /// The same for a problem with bound steps: the result of a bound step is the reply.
-const READ_OF_BOUND_STEPS: [(&str, &str); 3] = [
+const READ_OF_BOUND_STEPS: [(&str, &str); 4] = [
+    // Any engine may be named; a replay shows only what this one makes.
+    ("/engine_version", ENGINE),
     // Another member of the result, which nothing reads.
     ("/result!", "results that come from outside"),
     ("/result/output", "results that come from outside"),
@@ -98,7 +101,7 @@ const READ_OF_BOUND_STEPS: [(&str, &str); 3] = [
 ];
 
 /// The same for variables: whoever drives them may ask for anything that the rules allow.
-const READ_OF_VARIABLES: [(&str, &str); 1] = [("/result/output", OPERATIONS)];
+const READ_OF_VARIABLES: [(&str, &str); 2] = [("/result/output", OPERATIONS), ("/engine_version", ENGINE)];
 
 /// Forges every member of every record of the run `r`, and returns how many forgeries were found and how many were not.
 fn forge(world: &World) -> (usize, usize) {

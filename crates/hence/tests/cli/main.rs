@@ -51,6 +51,7 @@ mod import;
 mod inspect;
 mod kill;
 mod killed;
+mod known_times;
 mod linked;
 #[cfg(feature = "models")]
 mod llm;

@@ -254,3 +254,95 @@ fn documents_add_up_for_every_model() {
     assert_eq!(statuses, [json!("failure"), json!("success")], "{trajectory}");
     assert_eq!(trajectory["outcome"]["completion_reason"], "Final_set");
 }
+
+#[test]
+fn the_model_that_answered_is_on_record_and_shown_with_what_it_was_sent() {
+    let Some(world) = world() else { return };
+    let server = server(&["no code", "```repl\nFinal = llm_query('say y')\n```"], |_| "y".to_owned());
+    world.write("c.txt", "text");
+    let model = model(&server);
+    let words = [&arguments("What is said?", &["c.txt"], &model)[..], &["--temperature", "0.5"]].concat();
+    assert_eq!(json(&world, &words)["answer"], "y");
+    // The second turn: parameters, system prompt, conversation, raw reply, and what the endpoint stated about it.
+    let turn = json(&world, &["show", "r", "2"]);
+    let output = &turn["record"]["result"]["output"];
+    assert_eq!((&output["answered_by"], &output["finish_reason"]), (&json!("m-1"), &json!("stop")), "{turn}");
+    let exchange = &turn["exchanges"][0]["exchange"];
+    assert_eq!(exchange["parameters"]["model"], "m", "{turn}");
+    assert_eq!(exchange["parameters"]["temperature"], 0.5, "{turn}");
+    assert!(exchange["system"].as_str().unwrap().contains("Final"), "{turn}");
+    let messages = exchange["messages"].as_array().unwrap();
+    assert_eq!(messages[1]["content"], "no code", "{turn}");
+    let request = &exchange["requests"][0];
+    assert_eq!((&request["model"], &request["finish_reason"]), (&json!("m-1"), &json!("stop")), "{turn}");
+    assert!(request["text"].as_str().unwrap().contains("llm_query"), "{turn}");
+    let call = json(&world, &["show", "r", "3"]);
+    assert_eq!(call["record"]["result"]["output"]["answered_by"], "m-1", "{call}");
+    let exchange = &call["exchanges"][0]["exchange"];
+    assert_eq!(exchange["messages"][0]["content"], "say y", "{call}");
+    assert_eq!(exchange["requests"][0]["text"], "y", "{call}");
+    let text = world.cli(&["show", "r", "2"]);
+    assert!(text.contains("model m-1, finish_reason stop"), "{text}");
+    let trace = world.ask(&["trace", "export", "r", "--out", "t.json"]);
+    assert_eq!(trace.code, 0, "{}", trace.stderr);
+    let trace: serde_json::Value = serde_json::from_slice(&world.read("t.json")).unwrap();
+    let stated: Vec<_> = trace["actions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|action| action["result"]["answered_by"] == "m-1")
+        .collect();
+    assert_eq!(stated.len(), 3, "{trace}");
+    assert!(stated.iter().all(|action| action["request"]["parameters"]["temperature"] == 0.5), "{stated:#?}");
+    assert_eq!(world.ask(&["trace", "validate", "t.json"]).code, 0);
+}
+
+#[test]
+fn a_journal_that_names_no_answering_model_replays_as_it_is() {
+    use hence_testkit::model_server::{ModelServer, Said};
+    let Some(world) = world() else { return };
+    let server = ModelServer::answering(|asked| {
+        let text = if crate::scripted::turn(asked).is_some() {
+            "```repl\\nFinal = llm_query('x')\\n```"
+        } else {
+            "y"
+        };
+        // An endpoint that states neither a model nor a reason leaves the members out.
+        Said::Malformed(format!(
+            r#"{{"choices": [{{"index": 0, "message": {{"role": "assistant", "content": "{text}"}}}}]}}"#
+        ))
+    });
+    world.write("c.txt", "text");
+    let model = model(&server);
+    assert_eq!(json(&world, &arguments("q", &["c.txt"], &model))["answer"], "y");
+    let output = json(&world, &["show", "r", "1"])["record"]["result"]["output"].clone();
+    assert!(output.get("answered_by").is_none() && output.get("finish_reason").is_none(), "{output}");
+    assert_eq!(world.ask(&["replay", "r"]).code, 0, "{}", world.cli(&["replay", "r"]));
+    assert_eq!(world.ask(&["verify", "r"]).code, 0, "{}", world.cli(&["verify", "r"]));
+}
+
+#[test]
+fn an_altered_or_missing_system_prompt_is_named() {
+    let Some(world) = world() else { return };
+    let server = server(&["```repl\nFinal = 1\n```"], |_| String::new());
+    world.write("c.txt", "text");
+    let model = model(&server);
+    assert_eq!(json(&world, &arguments("q", &["c.txt"], &model))["answer"], 1);
+    assert_eq!(world.ask(&["verify", "r"]).code, 0);
+    let file = ".hence/runs/r/system.md";
+    let honest = world.read(file);
+    let said = |expected: &str| {
+        for words in [&["verify", "r"][..], &["verify", "--all"], &["doctor"]] {
+            let answer = world.ask(words);
+            let text = String::from_utf8_lossy(&answer.stdout).into_owned();
+            assert_eq!(answer.code, 1, "{words:?}: {text}{}", answer.stderr);
+            assert!(text.contains("system.md") && text.contains(expected), "{words:?}: {text}");
+        }
+    };
+    world.write(file, [&honest[..], b" Obey me."].concat());
+    said("is not the system prompt that the problem pins");
+    std::fs::remove_file(world.path(file)).unwrap();
+    said("is missing");
+    world.write(file, &honest);
+    assert_eq!(world.ask(&["verify", "r"]).code, 0);
+}

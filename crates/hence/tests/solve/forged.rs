@@ -18,6 +18,7 @@ const ANSWERS: &str = "what models and child runs answered";
 const READ: &ReadPlaces = &[
     ("/result/output/reply", ANSWERS),
     ("/result/output/finish_reason", ANSWERS),
+    ("/result/output/answered_by", ANSWERS),
     ("/result/output/usage", ANSWERS),
     ("/result/output/answer", ANSWERS),
     ("/result/output/error", ANSWERS),
@@ -28,6 +29,7 @@ const READ: &ReadPlaces = &[
 const READ_STOPPED: &ReadPlaces = &[
     ("/result/output/reply", ANSWERS),
     ("/result/output/finish_reason", ANSWERS),
+    ("/result/output/answered_by", ANSWERS),
     ("/result/output/usage", ANSWERS),
     ("/result/output/answer", ANSWERS),
     ("/result/output/used", ANSWERS),
@@ -81,7 +83,7 @@ fn members_of_a_call_that_a_child_answered_cannot_be_forged_where_the_child_is_s
     let made = world.ask(&arguments("How much?", &["c.txt"], &model));
     assert_eq!(made.code, 0, "{}", made.stderr);
     // The usage, the answer and the link are compared with the child that the store has.
-    let read: &ReadPlaces = &READ[..3];
+    let read: &ReadPlaces = &READ[..4];
     let (found, passed) = forge_run(&world, "r", read);
     assert!(found > 3 * passed && found > 60, "{found} found, {passed} passed");
 }

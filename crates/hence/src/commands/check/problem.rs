@@ -3,7 +3,7 @@
 use hence_canon::{JsonPointer, Value, did_you_mean};
 use hence_capabilities::Library;
 use hence_engine::{Engine, Request, without_defects};
-use hence_state::{ProblemSpec, Profile, Settings};
+use hence_state::{Finding, ProblemSpec, Profile, Settings};
 
 use super::{CheckReport, FindingRow, row_at};
 use crate::args::skill::CheckArgs;
@@ -82,19 +82,110 @@ fn findings(problem: Value, library: Library) -> Vec<Found> {
     if let Err(message) = usage::limits_of(&problem) {
         found.push(("error", "limits", message, root.child("settings").child("limits")));
     }
-    let decoded = ProblemSpec::decode(&problem, &Profile::STRICT_2);
-    let refused = match decoded {
-        Err(findings) => Some(findings),
+    let (readable, refused) = readable(&problem);
+    let mut refused: Vec<Finding> = refused;
+    if let Some(readable) = readable {
         // Steps, bindings, routing policy and loop are judged together, with the capabilities that exist.
-        Ok(_) => {
-            let engine = Engine::new().with_callees(std::sync::Arc::new(BoundCallees::new(library)));
-            engine.plan(&Request::new(without_defects(problem), Profile::STRICT_2)).err()
+        let engine = Engine::new().with_callees(std::sync::Arc::new(BoundCallees::new(library)));
+        let planned = engine.plan(&Request::new(without_defects(readable), Profile::STRICT_2)).err();
+        for finding in planned.iter().flat_map(|findings| findings.iter()) {
+            // What was left out to read the rest is no finding of its own.
+            let is_known = |known: &Finding| is_within(&finding.pointer, &known.pointer);
+            if !refused.iter().any(is_known) {
+                refused.push(finding.clone());
+            }
         }
-    };
-    for finding in refused.iter().flat_map(|findings| findings.iter()) {
-        found.push(("error", "problem", finding.message_with_value(), finding.pointer.clone()));
+    }
+    for finding in refused {
+        // A member that is missing has no place of its own, so its name is part of the message.
+        let is_missing = problem.pointer(&finding.pointer).is_none();
+        let name = finding.pointer.tokens().last().filter(|_| is_missing).map(|name| format!("`{name}`: "));
+        let message = format!("{}{}", name.unwrap_or_default(), finding.message_with_value());
+        found.push(("error", "problem", message, finding.pointer));
     }
     found
+}
+
+/// The rounds in which defects are left out of a problem. Each round takes out all that are found, and few hide others.
+const ROUNDS_MAX: usize = 8;
+
+/// Returns the problem without the members that cannot be read, and the findings about them. Without a problem that can be read, only
+/// the findings.
+///
+/// A member that is left out says nothing about what refers to it, so only members of objects are left out, never items of a list.
+fn readable(problem: &Value) -> (Option<Value>, Vec<Finding>) {
+    let mut readable = problem.clone();
+    let mut found: Vec<Finding> = Vec::new();
+    for _ in 0..ROUNDS_MAX {
+        let refused = match ProblemSpec::decode(&readable, &Profile::STRICT_2) {
+            Ok(_) => return (Some(readable), found),
+            Err(refused) => refused,
+        };
+        let before = readable.clone();
+        for finding in refused.iter() {
+            if !found.iter().any(|known| is_within(&finding.pointer, &known.pointer)) {
+                found.push(finding.clone());
+            }
+            readable = without_defect(readable, &finding.pointer);
+        }
+        if readable == before {
+            break;
+        }
+    }
+    (None, found)
+}
+
+/// The members that others refer to. A problem without one of them is judged no further.
+const REFERRED_TO: [&str; 3] = ["context", "goals", "tasks"];
+
+/// Replaces a required member by one that can be read, or leaves out the member of an object that cannot.
+fn without_defect(problem: Value, place: &JsonPointer) -> Value {
+    let tokens: Vec<&str> = place.tokens().collect();
+    let stand_in = match tokens.as_slice() {
+        ["version"] => "1.0.0",
+        ["created_at"] => "2026-01-01T00:00:00Z",
+        ["id"] | ["inputs", "prompt"] => "unnamed",
+        ["inputs", member] if REFERRED_TO.contains(member) => return problem,
+        tokens => return without(&problem, tokens).unwrap_or(problem),
+    };
+    let Value::Object(members) = &problem else { return problem };
+    match tokens.as_slice() {
+        [member] => members.with(*member, stand_in).into(),
+        [section, member, ..] => match members.get(*section) {
+            Some(Value::Object(inner)) => members.with(*section, inner.with(*member, stand_in)).into(),
+            _ => problem,
+        },
+        [] => problem,
+    }
+}
+
+/// Returns a value without the member at a place, or without the object that lacks it. An item of a list is never left out.
+fn without(value: &Value, tokens: &[&str]) -> Option<Value> {
+    let (first, below) = tokens.split_first()?;
+    match value {
+        Value::Object(members) => {
+            let member = members.get(*first)?;
+            let smaller = if below.is_empty() { None } else { without(member, below) };
+            Some(match smaller {
+                Some(smaller) => members.with(*first, smaller).into(),
+                None => members.without(first).into(),
+            })
+        }
+        Value::Array(items) => {
+            let place = JsonPointer::list_index(first)?;
+            let smaller = without(items.get(place)?, below)?;
+            let with =
+                |(index, item): (usize, &Value)| if index == place { smaller.clone() } else { item.clone() };
+            Some(items.iter().enumerate().map(with).collect())
+        }
+        _ => None,
+    }
+}
+
+/// Returns whether a place is another one or below it.
+fn is_within(place: &JsonPointer, other: &JsonPointer) -> bool {
+    let mut tokens = place.tokens();
+    other.tokens().all(|token| tokens.next().is_some_and(|own| own == token))
 }
 
 /// Returns a warning for each member that nothing reads.

@@ -1,8 +1,10 @@
 //! `hence vars diff`: the differences between two positions.
 
+use hence_variables::Found;
+
 use super::list::{VariableRow, short};
 use crate::args::vars::DiffArgs;
-use crate::interactive::{Position, Session};
+use crate::interactive::{Moments, Position, Session};
 use crate::prelude::*;
 
 /// The differences between two positions.
@@ -47,11 +49,12 @@ pub(super) fn run(context: &Context, session: &Session<'_>, args: &DiffArgs) -> 
     let state = session.state(args.target.state)?;
     let view = |name: &str| Position::find(session, state, name)?.view(session);
     let differences = hence_variables::diff(&view(&args.left)?, &view(&args.right)?);
-    let equal = differences.is_empty();
+    let (equal, moments) = (differences.is_empty(), Moments::of(session)?);
+    let row = |found: &Found| VariableRow::of(found, &moments);
     let rows = differences.into_iter().map(|difference| DifferenceRow {
         name: difference.name.to_string(),
-        before: difference.before.as_ref().map(VariableRow::of),
-        after: difference.after.as_ref().map(VariableRow::of),
+        before: difference.before.as_ref().map(row),
+        after: difference.after.as_ref().map(row),
     });
     context.print(&VarsDiffReport {
         left: args.left.clone(),

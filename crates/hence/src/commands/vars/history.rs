@@ -1,11 +1,12 @@
 //! `hence vars history`: every change ever made, from the journal.
 
+use hence_journal::RecordIndex;
 use hence_variables::document::storage::history_entry;
 use hence_variables::{Change, Mutation, StateId};
 
 use super::list::short;
 use crate::args::vars::HistoryArgs;
-use crate::interactive::Session;
+use crate::interactive::{ChangeClock, MomentRow, Moments, Session};
 use crate::prelude::*;
 
 /// The changes of a state's variables, oldest first.
@@ -15,14 +16,19 @@ pub(crate) struct HistoryReport {
     state: String,
     /// The number of changes.
     total: usize,
+    /// The clock that gave `timestamp`.
+    clock: ChangeClock,
     /// The newest changes, in the form of `history.jsonl`.
     mutations: Vec<Data>,
+    /// The record and the measured time of each of them.
+    moments: Vec<MomentRow>,
 }
 
 impl Text for HistoryReport {
     fn text(&self) -> String {
-        let mut rows = vec![["ID", "AT", "OPERATION", "NAME", "CHANGE"].map(str::to_owned)];
-        for Data(entry) in &self.mutations {
+        let at = self.clock.title("AT");
+        let mut rows = vec![["ID", &at, "OPERATION", "NAME", "CHANGE"].map(str::to_owned)];
+        for (Data(entry), moment) in self.mutations.iter().zip(&self.moments) {
             let text = |key: &str| entry.get(key).and_then(|value| value.as_str()).unwrap_or_default();
             let change = match (entry.get("old_value"), entry.get("new_value")) {
                 (Some(old), Some(new)) => format!("{} → {}", short(old), short(new)),
@@ -32,7 +38,7 @@ impl Text for HistoryReport {
             };
             rows.push([
                 text("mutation_id").to_owned(),
-                text("timestamp").to_owned(),
+                self.clock.text(moment),
                 text("operation").to_owned(),
                 escape(text("variable_name")),
                 change,
@@ -49,26 +55,43 @@ impl Text for HistoryReport {
 
 pub(super) fn run(context: &Context, session: &Session<'_>, args: &HistoryArgs) -> Result<Exit, CliError> {
     let state = session.state(args.target.state)?;
-    let wanted =
-        |mutation: &Mutation| args.name.as_deref().is_none_or(|name| &*mutation.variable_name == name);
-    let all: Vec<Mutation> = whole_log(session, state)?.into_iter().filter(wanted).collect();
+    let wanted = |(_, mutation): &(RecordIndex, Mutation)| {
+        args.name.as_deref().is_none_or(|name| &*mutation.variable_name == name)
+    };
+    let all: Vec<(RecordIndex, Mutation)> =
+        recorded_log(session, state)?.into_iter().filter(wanted).collect();
     let limit = if args.limit == 0 { usize::MAX } else { args.limit };
-    let mutations = all.iter().skip(all.len().saturating_sub(limit)).map(history_entry).map(Data);
-    let report = HistoryReport { state: state.to_string(), total: all.len(), mutations: mutations.collect() };
-    context.print(&report)?;
+    let shown = all.get(all.len().saturating_sub(limit)..).unwrap_or_default();
+    let moments = Moments::of(session)?;
+    context.print(&HistoryReport {
+        state: state.to_string(),
+        total: all.len(),
+        clock: moments.clock,
+        mutations: shown.iter().map(|(_, mutation)| Data(history_entry(mutation))).collect(),
+        moments: shown
+            .iter()
+            .map(|(index, mutation)| moments.of_record(mutation.timestamp, *index))
+            .collect(),
+    })?;
     Ok(Exit::Yes)
 }
 
 /// Returns the whole log of a state; the state itself has only the newest part.
 pub(super) fn whole_log(session: &Session<'_>, state: StateId) -> Result<Vec<Mutation>, CliError> {
+    Ok(recorded_log(session, state)?.into_iter().map(|(_, mutation)| mutation).collect())
+}
+
+/// Returns the whole log of a state, each change with the record that has it.
+fn recorded_log(session: &Session<'_>, state: StateId) -> Result<Vec<(RecordIndex, Mutation)>, CliError> {
     let found = session.events()?;
     let mut log = Vec::new();
-    for (_, event) in found.iter().filter(|(_, event)| event.state == state) {
+    for (index, event) in found.iter().filter(|(_, event)| event.state == state) {
         for change in &event.changes {
             if let Change::Imported(adoption) = change {
-                log.extend(adoption.import.document.mutations.iter().cloned());
+                let imported = adoption.import.document.mutations.iter();
+                log.extend(imported.map(|mutation| (*index, mutation.clone())));
             }
-            log.extend(change.mutation());
+            log.extend(change.mutation().map(|mutation| (*index, mutation)));
         }
     }
     Ok(log)

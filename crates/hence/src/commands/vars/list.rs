@@ -4,7 +4,7 @@ use hence_canon::Value;
 use hence_variables::Found;
 
 use crate::args::vars::ListArgs;
-use crate::interactive::{Position, Session};
+use crate::interactive::{ChangeClock, MomentRow, Moments, Position, Session};
 use crate::prelude::*;
 
 /// The number of characters of a value in a row.
@@ -15,6 +15,8 @@ const VALUE_CHARS_MAX: usize = 48;
 pub(crate) struct ListReport {
     /// The state.
     state: String,
+    /// The clock that gave `updated_at`.
+    clock: ChangeClock,
     /// The variables, by name.
     variables: Vec<VariableRow>,
 }
@@ -35,14 +37,16 @@ pub(super) struct VariableRow {
     read_only: bool,
     /// The number of reads.
     access_count: u64,
-    /// The time of the last write.
+    /// The time of the last write in the state document, by the clock that the report names.
     updated_at: Option<String>,
+    /// The last write: its record and its measured time, where the steps of a run write the variables.
+    updated: Option<MomentRow>,
     /// The value, or the reference to it when it is stored in a file.
     value: Data,
 }
 
 impl VariableRow {
-    pub(super) fn of(found: &Found) -> Self {
+    pub(super) fn of(found: &Found, moments: &Moments) -> Self {
         let variable = &found.variable;
         let value_type = match &variable.stored {
             hence_variables::Stored::Spilled(spill) => spill.logical_type,
@@ -56,6 +60,7 @@ impl VariableRow {
             read_only: variable.read_only,
             access_count: variable.access_count,
             updated_at: variable.updated_at.map(|at| at.to_string()),
+            updated: variable.updated_at.map(|at| moments.of_time(at)),
             value: Data(variable.stored.shown()),
         }
     }
@@ -74,14 +79,15 @@ pub(super) fn short(value: &Value) -> String {
 
 impl Text for ListReport {
     fn text(&self) -> String {
-        let mut rows = vec![["NAME", "TYPE", "SCOPE", "BYTES", "UPDATED", "VALUE"].map(str::to_owned)];
+        let updated = self.clock.title("UPDATED");
+        let mut rows = vec![["NAME", "TYPE", "SCOPE", "BYTES", &updated, "VALUE"].map(str::to_owned)];
         for row in &self.variables {
             rows.push([
                 row.name.clone(),
                 row.value_type.clone(),
                 row.scope.clone().unwrap_or_default(),
                 row.size_bytes.to_string(),
-                row.updated_at.clone().unwrap_or_default(),
+                row.updated.as_ref().map(|updated| self.clock.text(updated)).unwrap_or_default(),
                 short(&row.value.0),
             ]);
         }
@@ -92,7 +98,9 @@ impl Text for ListReport {
 pub(super) fn run(context: &Context, session: &Session<'_>, args: &ListArgs) -> Result<Exit, CliError> {
     let state = session.state(args.target.state)?;
     let position = Position::find(session, state, args.at.as_deref().unwrap_or("now"))?;
-    let variables = position.view(session)?.values().map(VariableRow::of).collect();
-    context.print(&ListReport { state: state.to_string(), variables })?;
+    let moments = Moments::of(session)?;
+    let variables = position.view(session)?;
+    let variables = variables.values().map(|found| VariableRow::of(found, &moments)).collect();
+    context.print(&ListReport { state: state.to_string(), clock: moments.clock, variables })?;
     Ok(Exit::Yes)
 }

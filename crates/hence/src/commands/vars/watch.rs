@@ -6,7 +6,7 @@ use hence_variables::Event;
 
 use super::list::short;
 use crate::args::vars::WatchArgs;
-use crate::interactive::Session;
+use crate::interactive::{ChangeClock, Session};
 use crate::prelude::*;
 
 /// The pause between two looks at the journal.
@@ -17,8 +17,10 @@ const POLL_PAUSE: Duration = Duration::from_millis(200);
 pub(crate) struct WatchReport {
     /// The record.
     index: u64,
-    /// The time, by the run's clock.
+    /// The time, by the clock that `clock` names.
     at: String,
+    /// The clock that gave `at`.
+    clock: ChangeClock,
     /// The state that acted.
     state: String,
     /// The operation.
@@ -30,14 +32,17 @@ pub(crate) struct WatchReport {
 impl Text for WatchReport {
     fn text(&self) -> String {
         let changes = self.changes.join("; ");
-        format!("{:>5}  {}  {}  {}  {changes}", self.index, self.at, self.state, self.action)
-            .trim_end()
-            .to_owned()
+        // A logical time is no date; the index says as much.
+        let at = match self.clock {
+            ChangeClock::Caller => format!("{}  ", self.at),
+            ChangeClock::Logical => String::new(),
+        };
+        format!("{:>5}  {at}{}  {}  {changes}", self.index, self.state, self.action).trim_end().to_owned()
     }
 }
 
 impl WatchReport {
-    fn of(index: u64, event: &Event) -> Self {
+    fn of(session: &Session<'_>, index: u64, event: &Event) -> Self {
         let changes = event.mutations().map(|mutation| {
             let name = escape(&mutation.variable_name);
             let value = mutation.new_value.as_ref().map(|value| format!(" = {}", short(value)));
@@ -46,6 +51,7 @@ impl WatchReport {
         Self {
             index,
             at: event.at.to_string(),
+            clock: ChangeClock::of(session),
             state: event.state.to_string(),
             action: event.action.as_str(),
             changes: changes.collect(),
@@ -63,7 +69,7 @@ pub(crate) fn print_recorded(
     let found = session.events()?;
     let found = found.iter().filter(|(index, _)| index.get() >= next);
     for (index, event) in found.take(usize::try_from(args.count.unwrap_or(u64::MAX)).unwrap_or(usize::MAX)) {
-        context.print(&WatchReport::of(index.get(), event))?;
+        context.print(&WatchReport::of(session, index.get(), event))?;
     }
     Ok(Exit::Yes)
 }
@@ -81,13 +87,15 @@ pub(super) fn run(context: &Context, session: &mut Session<'_>, args: &WatchArgs
                 if left == 0 {
                     break;
                 }
-                context.print(&WatchReport::of(index.get(), event))?;
+                context.print(&WatchReport::of(session, index.get(), event))?;
                 left -= 1;
             }
             next = found.last().map_or(next, |(index, _)| index.get() + 1);
         }
         let known = session.workspace()?.state(state);
-        if left == 0 || known.is_none_or(|known| known.status().is_terminal()) {
+        if left == 0
+            || known.is_none_or(|known| session.loaded().is_ok_and(|run| run.status_of(known).is_terminal()))
+        {
             return Ok(Exit::Yes);
         }
         std::thread::sleep(POLL_PAUSE);

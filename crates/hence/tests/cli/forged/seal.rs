@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Digest, parse};
 use hence_engine::{Engine, RunKind, recorded_outcome_key};
-use hence_journal::{Chained, Control, Fold, Head, Record, RecordCount, RecordIndex};
+use hence_journal::{
+    Chained, CheckpointControl, Control, Fold, Head, Record, RecordCount, RecordIndex, RollbackControl,
+};
 use hence_state::{ProblemSpec, Profile};
 use serde_json::Value;
 
@@ -72,7 +74,9 @@ fn follow(
     problem: &ProblemSpec,
 ) -> Record {
     if let Record::Header(header) = &record {
-        *fold = Some(Fold::new(header, Arc::new(problem.clone())));
+        let mut begun = Fold::new(header, Arc::new(problem.clone()));
+        begun.snapshot(index);
+        *fold = Some(begun);
         return record;
     }
     let (Some(fold), Some(before)) = (fold, before) else { return record };
@@ -92,6 +96,8 @@ fn follow(
     };
     // A result that the state refuses leaves it as it was, and a verification says so.
     let _ = fold.push(index, &record, &key, None);
+    // A later rollback may return to any record.
+    fold.snapshot(index);
     let after = fold.state_mut().digest();
     match record {
         Record::Step(mut step) => {
@@ -100,6 +106,12 @@ fn follow(
         }
         Record::Control(Control::Complete { at, .. }) => {
             Record::Control(Control::Complete { state_hash: after, at })
+        }
+        Record::Control(Control::Checkpoint(control)) => {
+            Record::Control(Control::Checkpoint(CheckpointControl { state_hash: after, ..control }))
+        }
+        Record::Control(Control::Rollback(control)) => {
+            Record::Control(Control::Rollback(RollbackControl { state_hash: after, ..control }))
         }
         other => other,
     }
