@@ -70,7 +70,7 @@ fn an_undecided_call_is_an_action_whose_status_is_unknown() {
             2,
         ),
         (
-            "  - {id: push, uses: x, input: {arguments: [--force]}, config: {scatter: {capabilities: [push]}}}\n",
+            "  - {id: push, uses: push, input: {arguments: [--force], parts: [x]}, config: {scatter: {capabilities: [push, text.join]}}}\n",
             1,
         ),
         ("  - {id: nest, uses: \"skill:inner\"}\n", 1),

@@ -19,6 +19,8 @@ impl ReasonView {
         let mut begun: Vec<BegunCall> = blocked
             .map(|(index, result)| BegunCall { result: result.clone(), record: Some(*index) })
             .collect();
+        // The call log of a run that failed still has the call of the step that failed, which is recorded.
+        let calls = calls.filter(|_| self.failed.is_none());
         for call in calls.map(|calls| calls.made_calls(|_| false)).unwrap_or_default() {
             let step = call.place().step;
             let is_listed =
