@@ -95,9 +95,8 @@ fn an_undecided_call_is_an_action_whose_status_is_unknown() {
         let found = verdict(&world);
         assert_eq!(found["status"], "failed", "it is not absent: {found}");
         // Given up, the call is in the record, once.
-        let place = if steps.contains("foreach") { "push/0.1/call/push/1" } else { "" };
-        let asked = json(&world, &["why", "r"])["waits"][0]["key"].as_str().map(str::to_owned);
-        let key = asked.unwrap_or_else(|| place.to_owned());
+        let why = json(&world, &["why", "r"]);
+        let key = why["waiting"][0]["key"].as_str().unwrap().to_owned();
         let given = world.ask(&["answer", "r", &key, "--fail", "--by", "ada", "--resume"]);
         assert_eq!(given.code, 1, "{steps}{}", given.stderr);
         let trace = json(&world, &["trace", "export", "r"]);
