@@ -252,6 +252,10 @@ impl Host for Library {
         self.declared.get(capability).map_or(Recovery::Ask, |declared| declared.recovery)
     }
 
+    fn knows_repeated_calls(&self, capability: &str) -> bool {
+        self.declared.get(capability).is_some_and(|declared| declared.provider.knows_repeated_calls())
+    }
+
     fn most(&self, capability: &str, input: &Value) -> Most {
         self.declared.get(capability).map_or_else(Most::one_call, |declared| declared.most(input))
     }

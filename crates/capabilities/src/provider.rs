@@ -43,6 +43,12 @@ pub trait Provider: Send + Sync {
         Vec::new()
     }
 
+    /// Returns whether the service recognises a repeated call by its idempotency key, so that a call which may have taken
+    /// effect can be repeated without a question.
+    fn knows_repeated_calls(&self) -> bool {
+        false
+    }
+
     /// Returns whether calls can succeed at all: a contract without a provider cannot be called.
     fn is_bound(&self) -> bool {
         true

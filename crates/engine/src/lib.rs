@@ -62,7 +62,7 @@ pub use blob::{
     BlobError, Blobs, INLINE_VALUE_BYTES_MAX, NoBlobs, is_reference, reference, referenced, resolve,
 };
 pub use book::{Book, BookError, BookStart, Mark, Marked};
-pub use bound::{BoundCall, BoundReply, Callees, NoReply};
+pub use bound::{BoundCall, BoundReply, CALL_FAILED, Callees, NoReply};
 pub use diff::{Change, changes};
 pub use engine::Engine;
 pub use gate::{

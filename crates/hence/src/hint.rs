@@ -517,16 +517,24 @@ pub(crate) fn repeat_after_rollback(run: &str) -> Hint {
 }
 
 /// The advice for a run that has ended and was to be rolled back to before a step.
-pub(crate) fn after_the_end(run: &str, status: hence_state::Status, step: Option<&str>) -> Hint {
-    let fork = format!(
-        "`hence fork {} --from {}` starts a run that shares what came before",
-        word(run),
-        step.map_or_else(|| "STEP".to_owned(), word)
-    );
+pub(crate) fn after_the_end(
+    context: &Context,
+    run: &str,
+    status: hence_state::Status,
+    step: Option<&str>,
+) -> Hint {
+    let other = match step {
+        Some(step) => {
+            let fork = command(context, &["fork", run, "--from", step]);
+            format!("`{fork}` starts a run that shares what came before")
+        }
+        // No step was undone, or there is no such checkpoint.
+        None => format!("`{}` lists its steps", command(context, &["log", run])),
+    };
     if status == hence_state::Status::Failed {
-        return Hint::made(format!("`hence retry {}` continues it; {fork}", word(run)));
+        return Hint::made(format!("`{}` continues it; {other}", command(context, &["retry", run])));
     }
-    Hint::made(fork)
+    Hint::made(other)
 }
 
 /// The advice to let a step in progress end before a rollback.

@@ -334,3 +334,37 @@ fn a_trace_cannot_change_the_meaning_of_a_word() {
     assert_eq!(status("∃ x ∈ signed_off . x = \"x\"", trace), Passed);
     assert_eq!(status("∀ x ∈ spans . x.ok = true", trace), Unknown, "an object is not an empty list");
 }
+
+#[test]
+fn a_value_that_is_marked_as_not_known_leaves_a_rule_undecided_where_it_matters() {
+    let pushed = |request: &str, result: &str| {
+        format!(
+            r#"{{"trace_id": "t", "actions": [
+                {{"id": 1, "type": "ReadFile", "category": "activity"}},
+                {{"id": 2, "type": "GitPush", "category": "activity", "request": {request}, "result": {result}}}
+            ]}}"#
+        )
+    };
+    let open = r#"{"force": {"not_known": "$X"}, "arguments": ["push", {"not_known": "$X"}]}"#;
+    for formula in [
+        "G(¬(GitPush ∧ request.force = true))",
+        "G(¬(GitPush ∧ \"--force\" ∈ request.arguments))",
+        "G(GitPush → ¬(request.force = true))",
+        "G(GitPush → request.force = false)",
+        "G(¬(GitPush ∧ (request.force = true ∨ \"-f\" ∈ request.arguments) ∧ ¬failed))",
+    ] {
+        assert_eq!(status(formula, &pushed(open, "{}")), Unknown, "{formula}");
+        assert_eq!(
+            status(formula, &pushed(r#"{"force": false, "arguments": ["push"]}"#, "{}")),
+            Passed,
+            "{formula}"
+        );
+    }
+    // A word that is there is there, and a push that failed pushed nothing.
+    assert_eq!(status("G(¬(GitPush ∧ push ∈ request.arguments))", &pushed(open, "{}")), Failed);
+    let failed = r#"{"status": "failed", "exit_code": 1}"#;
+    let shipped = "G(¬(GitPush ∧ (request.force = true ∨ \"-f\" ∈ request.arguments) ∧ ¬failed))";
+    assert_eq!(status(shipped, &pushed(open, failed)), Passed);
+    // The rule is about something else.
+    assert_eq!(status("G(¬(GitCommit ∧ request.force = true))", &pushed(open, "{}")), Passed);
+}

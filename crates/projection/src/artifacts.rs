@@ -13,7 +13,7 @@ use crate::text;
 pub(crate) const PROBLEM: &str = "problem";
 
 /// The artifacts made so far, by key and revision.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct ArtifactIndex {
     artifacts: Vec<Artifact>,
     /// The places of the revisions under each key.
@@ -37,6 +37,11 @@ impl ArtifactIndex {
     /// Returns all artifacts, oldest first.
     pub(crate) fn artifacts(&self) -> &[Artifact] {
         &self.artifacts
+    }
+
+    /// Returns all artifacts, oldest first, and keeps none.
+    pub(crate) fn into_vec(self) -> Vec<Artifact> {
+        self.artifacts
     }
 
     /// Returns the artifact of an id, if it is a revision under a key.

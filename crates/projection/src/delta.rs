@@ -81,7 +81,7 @@ pub(crate) enum Facts {
 }
 
 /// The units so far. A unit is an unbroken stretch of actions: coming back to an intent begins another unit.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Units {
     units: Vec<MetaAction>,
     tallies: Vec<Tally>,

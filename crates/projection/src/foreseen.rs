@@ -4,15 +4,17 @@
 //! a call does not grow with the number of calls before it.
 
 use hence_canon::{Object, Value};
+use hence_cognition::run::Effect;
 use hence_policy::Options;
-use hence_policy::eval::TraceDefect;
+use hence_policy::eval::{TraceDefect, Undecided};
 use hence_policy::foresight::{foresee, is_blocking, may_trigger};
 use hence_policy::monitor::{Monitor, ProposalError, Violation};
 use hence_policy::policy::Policy;
 use hence_review::model::{Action, ActionStep, Artifact};
 
-use crate::delta::TraceDelta;
+use crate::delta::{Facts, TraceDelta};
 use crate::gate::{by_action, object, objects};
+use crate::skill::checks;
 
 /// Members of an action that are known only after it was carried out.
 const UNKNOWN_BEFORE: [&str; 5] = ["detail", "observations", "reproducibility", "result", "result_summary"];
@@ -39,6 +41,8 @@ pub(crate) struct Foreseen {
     admitted: Vec<Happening>,
     /// Whether the decisions before the calls are among them.
     is_decided: bool,
+    /// The blocking policies that the calls so far violate, whatever the step does next.
+    violated: Vec<Violation>,
 }
 
 /// An action with the artifacts it makes known.
@@ -69,6 +73,7 @@ impl Foreseen {
         step: &str,
     ) -> Result<(), ForesightError> {
         self.decide(recorded, delta)?;
+        let is_deed = has_acted(delta);
         for (action, made) in called(delta) {
             let is_output = |artifact: &&Artifact| artifact.common.name.as_deref() == Some(step);
             let (outputs, others): (Vec<&Artifact>, Vec<&Artifact>) = made.into_iter().partition(is_output);
@@ -80,12 +85,17 @@ impl Foreseen {
                 .filter(|id| !outputs.iter().any(|output| output.common.artifact_id == **id));
             let kept: Value = kept.map(|id| Value::from(id.as_str())).collect();
             let known = if outputs.is_empty() { known } else { known.with("outputs", kept) };
-            self.admit(recorded, (known, objects(&others)))?;
+            let violations = self.admit(recorded, (known, objects(&others)))?;
+            // A step that checks is one action, whose result is that of all its calls: what one of them gave decides nothing.
+            let is_certain = is_deed && !checks(action.step.action_type());
+            let blocking = violations.into_iter().filter(|violation| is_blocking(violation.severity));
+            self.violated.extend(blocking.filter(|_| is_certain));
         }
         Ok(())
     }
 
-    /// Returns the policies that a call violates whatever its result will be. Nothing of the call is kept.
+    /// Returns the policies that a call violates whatever its result will be, or those that an earlier call of the step
+    /// violates: the step is blocked, so it acts no further. Nothing of the call is kept.
     pub(crate) fn judge(
         &mut self,
         recorded: &mut Monitor,
@@ -94,6 +104,9 @@ impl Foreseen {
         trace: &dyn Fn() -> Object,
     ) -> Result<Vec<Violation>, ForesightError> {
         self.decide(recorded, delta)?;
+        if !self.violated.is_empty() {
+            return Ok(self.violated.clone());
+        }
         let calls = called(delta);
         let last = calls.len().saturating_sub(1);
         // A call that runs several commands is several actions, each of which has those before it behind it.
@@ -112,7 +125,9 @@ impl Foreseen {
             let mut violations = match &watched {
                 Ok(violations) => violations.clone(),
                 // Of policies that have no truth value here, the others are judged all the same.
-                Err(ProposalError::Undecided(_)) => Vec::new(),
+                Err(ProposalError::Undecided(fault)) if !matches!(fault, Undecided::NotKnown { .. }) => {
+                    Vec::new()
+                }
                 Err(error) => return Err(error.clone().into()),
             };
             if !whole.is_empty() {
@@ -145,13 +160,20 @@ impl Foreseen {
         Ok(())
     }
 
-    fn admit(&mut self, before: &Monitor, happening: Happening) -> Result<(), ForesightError> {
+    /// Adds an action and returns the policies that it violates.
+    fn admit(&mut self, before: &Monitor, happening: Happening) -> Result<Vec<Violation>, ForesightError> {
         let (action, artifacts) = numbered(happening, self.recorded + self.admitted.len());
         let monitor = self.monitor.get_or_insert_with(|| before.clone());
-        let _ = monitor.propose(&action, &artifacts)?.admit();
+        let violations = monitor.propose(&action, &artifacts)?.admit();
         self.admitted.push((action, artifacts));
-        Ok(())
+        Ok(violations)
     }
+}
+
+/// Returns whether the call that a delta is about acts. Every call of a step that acts is an action of its own in the trace.
+fn has_acted(delta: &TraceDelta) -> bool {
+    let Facts::Outcome(_, outcome) = &delta.facts else { return false };
+    outcome.calls.last().is_some_and(|call| call.effect == Effect::Acts)
 }
 
 fn is_decision(action: &Action) -> bool {

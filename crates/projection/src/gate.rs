@@ -253,7 +253,7 @@ impl Gate for PolicyGate<'_> {
 fn trace_of(projection: &Projection<'_>, policies: &[Policy], last: RecordIndex) -> Object {
     // The head of the journal is not known here, and no policy speaks of it.
     let head = Head { hash: Digest::of(b""), records: RecordCount::new(last.get() + 1) };
-    let trace = encode(&projection.trace(head, &[], None));
+    let trace = encode(&projection.trace(head));
     let policies: Value = policies.iter().map(policy_specification).collect();
     trace.as_object().cloned().unwrap_or_default().with("policies", policies)
 }

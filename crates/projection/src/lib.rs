@@ -60,6 +60,7 @@ mod skill;
 mod solve;
 mod text;
 mod trace;
+mod unrecorded;
 mod usage;
 mod variables;
 mod view;

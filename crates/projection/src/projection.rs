@@ -18,6 +18,7 @@ use crate::delta::{TraceDelta, Units};
 use crate::policies::PolicyLog;
 use crate::run_info::RunInfo;
 use crate::trace::{RunLink, TraceParts, assemble};
+use crate::unrecorded::Unrecorded;
 use crate::usage;
 use crate::view::{Context, Ending, Program, RunView};
 
@@ -97,12 +98,48 @@ impl<'a> Projection<'a> {
         self.artifacts.artifacts()
     }
 
-    /// Returns the trace of the run so far, whose journal ends at `head`.
+    /// Returns the trace of the records so far, the last of which is `head`, as a gate judges it.
+    pub(crate) fn trace(&self, head: Head) -> Trace {
+        self.finished(head, &[], None, self.recorded())
+    }
+
+    /// Returns the trace of a run whose journal ends at `head`, for a reader.
     ///
     /// The trace links the runs its problem names and those in `links`. `calls` is the call log: it holds the questions
-    /// that people have not answered.
-    pub(crate) fn trace(&self, head: Head, links: &[RunLink], calls: Option<&CallHistory>) -> Trace {
-        let mut actions = self.actions.clone();
+    /// that people have not answered, and the calls that no record covers, which are actions after those of the records.
+    ///
+    /// # Errors
+    /// [`ProjectError`] when such a call cannot be projected.
+    fn trace_with_calls(
+        &self,
+        head: Head,
+        links: &[RunLink],
+        calls: Option<&CallHistory>,
+    ) -> Result<Trace, ProjectError> {
+        let mut whole = self.recorded();
+        whole.add(calls)?;
+        Ok(self.finished(head, links, calls, whole))
+    }
+
+    /// Returns what the records add to the trace.
+    fn recorded(&self) -> Unrecorded<'_> {
+        Unrecorded {
+            run: &self.run,
+            view: &*self.view,
+            actions: self.actions.clone(),
+            artifacts: self.artifacts.clone(),
+            units: self.units.clone(),
+        }
+    }
+
+    fn finished(
+        &self,
+        head: Head,
+        links: &[RunLink],
+        calls: Option<&CallHistory>,
+        whole: Unrecorded<'_>,
+    ) -> Trace {
+        let Unrecorded { mut actions, artifacts, units, .. } = whole;
         link_decisions(&mut actions);
         let conclusion = self.view.conclude(&self.context(), &actions);
         let mut residuals = conclusion.before.clone();
@@ -112,7 +149,7 @@ impl<'a> Projection<'a> {
         if conclusion.ending == Ending::Unfinished {
             residuals.extend(self.view.questions(&self.run, calls));
         }
-        let meta_actions = self.units.conclude(&actions, &residuals);
+        let meta_actions = units.conclude(&actions, &residuals);
         let links: Vec<RunLink> = self.view.links().into_iter().chain(links.iter().cloned()).collect();
         let mut trace = assemble(TraceParts {
             run: &self.run,
@@ -121,7 +158,7 @@ impl<'a> Projection<'a> {
             links: &links,
             conclusion,
             actions,
-            artifacts: self.artifacts.artifacts().to_vec(),
+            artifacts: artifacts.into_vec(),
             meta_actions,
             residuals,
         });
@@ -190,7 +227,8 @@ pub fn trace_of_measured_run(
     trace_with_records(program, run, times).map(|(trace, _)| trace)
 }
 
-/// As [`trace_of_measured_run`], with the record of each action, in the order of the actions.
+/// As [`trace_of_measured_run`], with the record of each action, in the order of the actions. Actions beyond the end of the
+/// list are calls that no record has.
 ///
 /// # Errors
 /// As for [`trace_of_run`].
@@ -242,7 +280,7 @@ pub fn trace_with_records(
         projection.apply(delta)?;
         records.resize(projection.actions.len(), chained.index);
     }
-    let mut trace = projection.trace(tail.head, run.links, run.calls);
+    let mut trace = projection.trace_with_calls(tail.head, run.links, run.calls)?;
     usage::write(&mut trace, program, &problem, &used);
     let in_force = policies.in_force()?;
     trace.members.policies = in_force.specifications()?;

@@ -19,6 +19,7 @@ use crate::run_info::RunInfo;
 use crate::skill::SkillView;
 use crate::solve::SolveView;
 use crate::trace::RunLink;
+use crate::unrecorded::BegunCall;
 use crate::variables::VariablesView;
 
 /// Everything known before the record that is being projected.
@@ -89,6 +90,11 @@ pub(crate) trait RunView {
 
     /// Returns how the run ended and which gaps it leaves.
     fn conclude(&self, context: &Context<'_>, actions: &[Action]) -> Conclusion;
+
+    /// Returns the calls that act, were begun, and that no record covers, in order, with the answers of people about them.
+    fn begun_calls(&self, _: &RunInfo<'_>, _: Option<&CallHistory>) -> Result<Vec<BegunCall>, ProjectError> {
+        Ok(Vec::new())
+    }
 
     /// Returns the questions that people have not answered, as far as the journal or the call log shows them.
     fn questions(&self, _: &RunInfo<'_>, _: Option<&CallHistory>) -> Vec<Residual> {

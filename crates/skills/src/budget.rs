@@ -127,7 +127,9 @@ impl<'a> Budget<'a> {
         }
         let is_recorded = |step: &str| recorded.iter().any(|outcome| &*outcome.step_id == step);
         for (name, status) in history.calls().filter(|(name, _)| !is_recorded(&name.step)) {
-            if let Some(used) = usage_of_logged(self.host, &name.capability, status) {
+            if let Some(used) =
+                usage_of_logged(self.host, &name.capability, status, history.times_begun(&name.key))
+            {
                 self.charge(&keys_of(&name.key), &used);
             }
         }
@@ -373,14 +375,16 @@ fn collect(skill: &Skill, host: &dyn Host, seen: &mut Vec<Arc<str>>, limits: &mu
     }
 }
 
-/// Returns what a logged call used; `None` when it is none that leaves the run.
-fn usage_of_logged(host: &dyn Host, capability: &str, status: &CallStatus) -> Option<Usage> {
+/// Returns what a logged call that was begun so often used; `None` when it is none that leaves the run. A call that is repeated
+/// after a crash was made each time.
+fn usage_of_logged(host: &dyn Host, capability: &str, status: &CallStatus, begun: u64) -> Option<Usage> {
     if matches!(host.effect(capability), Effect::Pure | Effect::Asks) {
         return None;
     }
-    let one = Usage { calls: 1, ..Usage::default() };
+    let calls = begun.max(1);
+    let one = Usage { calls, ..Usage::default() };
     match status {
-        CallStatus::Replied(Ok(reply)) => Some(Usage { calls: 1, ..Usage::of_meta(&reply.meta) }),
+        CallStatus::Replied(Ok(reply)) => Some(Usage { calls, ..Usage::of_meta(&reply.meta) }),
         CallStatus::Replied(Err(_)) | CallStatus::Begun | CallStatus::Again => Some(one),
         // A question about an undecided call means that the call was begun; another question calls nothing.
         CallStatus::Asked(question) if question.kind == QuestionKind::Undecided => Some(one),
@@ -391,7 +395,9 @@ fn usage_of_logged(host: &dyn Host, capability: &str, status: &CallStatus) -> Op
 /// Returns what all calls of a call log used.
 pub fn logged_usage(host: &dyn Host, history: &CallHistory) -> Usage {
     let mut sum = Usage::default();
-    let used = history.calls().filter_map(|(name, status)| usage_of_logged(host, &name.capability, status));
+    let used = history.calls().filter_map(|(name, status)| {
+        usage_of_logged(host, &name.capability, status, history.times_begun(&name.key))
+    });
     used.for_each(|used| sum.add(&used));
     sum
 }

@@ -42,6 +42,12 @@ pub trait Host: Registry + Sync {
         }
     }
 
+    /// Returns whether whoever is called recognises a repeated call by its idempotency key. A call that may have taken effect
+    /// while it was made then fails for its cause, the retry rule of its step may repeat it, and nobody is asked.
+    fn knows_repeated_calls(&self, _capability: &str) -> bool {
+        false
+    }
+
     /// Returns what a call may use at most. By default it is a call that uses neither tokens nor money.
     fn most(&self, _capability: &str, _input: &Value) -> Most {
         Most::one_call()

@@ -98,7 +98,8 @@ fn calls_again(skill: &Skill, host: &dyn Host, calls: &[MadeCall]) -> Vec<Entry>
             (CallOutcome::Undecided, CallOutcome::Undecided) if last.key == call.key => {
                 let intent = Intent::new(&call.input, &call.idempotency_key);
                 entries.push(Entry::Intent { call: name.clone(), intent });
-                if recovery(skill, host, call) != Recovery::Retry {
+                let is_repeated = recovery(skill, host, call) == Recovery::Retry;
+                if !is_repeated && !host.knows_repeated_calls(&call.capability) {
                     let reason = call.reply.as_ref().err().map(|error| error.to_string().into());
                     let question =
                         Question { kind: QuestionKind::Undecided, input: call.input.clone(), reason };

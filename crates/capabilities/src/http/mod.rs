@@ -96,6 +96,10 @@ impl Provider for Http {
         Some(format!("request `{} {}`", self.method, self.url))
     }
 
+    fn knows_repeated_calls(&self) -> bool {
+        self.idempotency_header.is_some()
+    }
+
     fn named_inputs(&self) -> Vec<(&'static str, Arc<str>)> {
         let named = |member: &'static str, template: &Template| {
             let values = template.placeholders().filter(|placeholder| placeholder.secret().is_none());
@@ -197,10 +201,9 @@ impl Http {
             Ok(answer) => {
                 let message = response::said(&answer);
                 let class = response::class(answer.status);
-                Err(if answer.status >= 500 {
-                    self.after_sending(call, class, message)
-                } else {
-                    failed(class, message)
+                Err(match response::is_refusal(answer.status) {
+                    true => failed(class, message),
+                    false => self.after_sending(call, class, message),
                 })
             }
             Err(ExchangeError::Misconfigured(message)) => Err(failed("HttpMisconfigured", message)),
@@ -214,18 +217,21 @@ impl Http {
             }
             Err(ExchangeError::TimedOut) => {
                 let seconds = Float::new(call.timeout.as_secs_f64()).expect("a duration is finite");
-                Err(self.unless_repeatable(call, CallError::TimedOut(seconds)))
+                Err(self.unless_harmless(call, CallError::TimedOut(seconds)))
             }
         }
     }
 
-    /// Returns the error of a request that was sent: undecided, unless the request can be repeated safely.
+    /// Returns the error of a request that was sent, and of which the answer does not say that nothing was done.
     fn after_sending(&self, call: &ProviderCall<'_>, class: &str, message: String) -> CallError {
-        self.unless_repeatable(call, failed(class, message))
+        self.unless_harmless(call, failed(class, message))
     }
 
-    fn unless_repeatable(&self, call: &ProviderCall<'_>, error: CallError) -> CallError {
-        if self.is_repeatable(call.effects) { error } else { error.undecided() }
+    /// Returns an error as undecided, unless the request changes nothing. Also a request that the service knows by its key
+    /// may have taken effect; the key only makes it safe to repeat.
+    fn unless_harmless(&self, call: &ProviderCall<'_>, error: CallError) -> CallError {
+        let is_harmless = call.effects != Effects::Writes || is_safe(&self.method);
+        if is_harmless { error } else { error.undecided() }
     }
 }
 

@@ -30,6 +30,15 @@ pub(super) fn class(status: u16) -> &'static str {
     }
 }
 
+/// Returns whether an unsuccessful status says that the request was not carried out.
+///
+/// A redirect does not: a service often answers a request that it carried out with the address of the result (302, 303),
+/// and nobody asks the other address. Neither does 408: a proxy gives up waiting while the service behind it works. With
+/// 425 and 429 a service says that it did not begin, and with any other 4xx that it refuses.
+pub(super) fn is_refusal(status: u16) -> bool {
+    (400..500).contains(&status) && status != 408
+}
+
 /// Describes an unsuccessful response.
 pub(super) fn said(answer: &Answer) -> String {
     let text = String::from_utf8_lossy(&answer.body);

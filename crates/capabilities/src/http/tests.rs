@@ -287,8 +287,32 @@ fn a_server_that_asks_for_more_time_than_there_is_is_not_waited_for() {
 #[test]
 fn a_request_that_must_not_be_made_twice_is_undecided_instead() {
     let fine = json("200 OK", r#"{"ok": true}"#);
+    let statuses = [
+        "300 Many",
+        "301 Moved",
+        "302 Found",
+        "303 See",
+        "304 Same",
+        "307 There",
+        "308 Always",
+        "408 Late",
+        "500 Oh",
+        "502 Bad",
+        "503 Later",
+        "504 Slow",
+        "599 Odd",
+    ];
+    for status in statuses {
+        let server =
+            Server::answering(&[&json(&format!("{status}\r\nLocation: http://127.0.0.1:1/"), ""), &fine]);
+        assert_eq!(class(post(&server, "")), "Undecided", "{status}");
+        assert_eq!(server.requests().len(), 1, "{status}");
+        // A key makes it safe to repeat the request; whether it took effect is as unknown.
+        let server = Server::answering(&[&json(status, "")]);
+        let keyed = post(&server, r#", "idempotency_header": "Key", "retries": 0"#);
+        assert_eq!(class(keyed), "Undecided", "{status}");
+    }
     for act in [
-        answer(&json("500 Oh", "")),
         answer(&json("200 OK", "[]")),
         Box::new(|_| ()),
         answer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"),
@@ -298,8 +322,17 @@ fn a_request_that_must_not_be_made_twice_is_undecided_instead() {
         assert_eq!(server.requests().len(), 1);
     }
     // A refusal is a decision, so the call is not undecided.
-    let server = Server::answering(&[&json("429 Slow", ""), &fine]);
-    assert_eq!(class(post(&server, "")), "HttpTooManyRequests");
+    for (status, expected) in [
+        ("400 Bad", "HttpRefused"),
+        ("401 Who", "HttpDenied"),
+        ("404 Where", "HttpNotFound"),
+        ("409 Clash", "HttpRefused"),
+        ("425 Early", "HttpTooEarlyOrLate"),
+        ("429 Slow", "HttpTooManyRequests"),
+    ] {
+        let server = Server::answering(&[&json(status, ""), &fine]);
+        assert_eq!(class(post(&server, "")), expected);
+    }
     // A call that times out is undecided.
     let server = Server::of(vec![Box::new(until_the_caller_leaves)]);
     let provider = format!(r#""method": "POST", "url": "http://{}/""#, server.address);
@@ -331,7 +364,8 @@ fn a_put_or_delete_that_acts_is_undecided_too() {
             server.address
         );
         let keyed = ask(&Asked { provider: &provider, seconds: 0.5, ..Asked::default() });
-        assert_eq!(class(keyed), "StepTimeoutError", "the service knows {method} by its key");
+        assert_eq!(class(keyed), "Undecided", "{method} may have taken effect");
+        assert_eq!(server.requests().len(), 2, "the service knows {method} by its key");
     }
 }
 

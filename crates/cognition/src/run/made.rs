@@ -127,6 +127,24 @@ impl MadeCall {
         })
     }
 
+    /// Returns a call that a log knows by its key. The key tells the iteration, the item and the attempt.
+    pub fn logged(
+        key: &Arc<str>,
+        capability: Arc<str>,
+        effect: Effect,
+        input: Value,
+        idempotency_key: Arc<str>,
+        reply: Result<Reply, CallError>,
+    ) -> Self {
+        let mut parts = key.rsplit('/');
+        let attempt = parts.next().and_then(|attempt| attempt.parse().ok()).unwrap_or(1);
+        let place = parts.nth(2).and_then(|place| place.split_once('.'));
+        let (iteration, item) = place
+            .and_then(|(iteration, item)| Some((iteration.parse().ok()?, item.parse().ok()?)))
+            .unwrap_or_default();
+        Self { key: key.clone(), capability, effect, iteration, item, attempt, idempotency_key, input, reply }
+    }
+
     /// Returns what is known about the call. One that acts and gave no reply in time may have happened.
     pub fn outcome(&self) -> CallOutcome {
         match &self.reply {

@@ -12,6 +12,7 @@ use hence_state::{Binding, Finding, Settings, Stage, finding};
 
 use crate::{Deed, Determinism, Step};
 use step::BoundStep;
+pub use step::CALL_FAILED;
 
 /// The step that reports on the run itself. It cannot be bound: a capability could report anything.
 const AUDIT: &str = "Audit";

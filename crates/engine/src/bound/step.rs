@@ -9,8 +9,8 @@ use super::{BoundCall, BoundReply, Callees, NoReply, shape, sight};
 use crate::step::{Attempt, InputUnavailable, Stopped, View};
 use crate::{Deed, Determinism, Step};
 
-/// The error code of a step whose call was given up.
-const CALL_FAILED: &str = "call_failed";
+/// The error code of a step whose call was given up: nobody knows whether it happened.
+pub const CALL_FAILED: &str = "call_failed";
 
 /// The error code of a step whose call might have exceeded a limit of the run.
 const BUDGET_EXCEEDED: &str = "budget_exceeded";

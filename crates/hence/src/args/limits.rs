@@ -18,7 +18,7 @@ pub(crate) struct LimitArgs {
     /// Spend at most this much, as 1.50USD; may be repeated for other currencies
     #[arg(long, value_name = "AMOUNT", value_parser = money)]
     max_cost: Vec<Money>,
-    /// Call nothing after this many seconds; a call under way that only reads is cut off
+    /// Begin no call after this many seconds; cut off one that reads, wait for one that acts
     #[arg(long, value_name = "SECONDS")]
     max_seconds: Option<u64>,
 }

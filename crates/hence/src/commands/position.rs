@@ -127,7 +127,7 @@ fn undone<P: Program>(
     let store = context.store()?;
     let id = find_run(&store, &journal.name)?;
     let mut trial = hence_engine::MemorySink::default();
-    append_mark(&store, &id, program, mark, &mut trial)?;
+    append_mark(context, (&store, &id), program, mark, &mut trial)?;
     let unread = |error| CliError::at(Code::BadRecord, &journal.name, error);
     let before = effective_records(kind::whole_records(&journal.bytes)).map_err(unread)?;
     let whole = [kind::whole_records(&journal.bytes), &trial.journal].concat();
@@ -169,7 +169,7 @@ fn mark_run<P: Program>(
     }
     // A refused mark changes no byte, not even an unfinished append.
     let mut trial = hence_engine::MemorySink::default();
-    append_mark(&store, &id, program()?, mark, &mut trial)?;
+    append_mark(context, (&store, &id), program()?, mark, &mut trial)?;
     let opened = store.open(&id)?;
     if let Some(cut) = &opened.cut {
         context.say(format_args!("run {id}: {cut}"));
@@ -179,7 +179,7 @@ fn mark_run<P: Program>(
         crate::skills::roll_back(&store, &id, &mut *writer)?;
     }
     let (mut sink, times) = StoreSink::measured(&store, writer);
-    let (mut status, record) = append_mark(&store, &id, program()?, mark, &mut sink)?;
+    let (mut status, record) = append_mark(context, (&store, &id), program()?, mark, &mut sink)?;
     if status == Status::Completed.to_string() {
         // Parts of it may have failed, which the state does not say.
         status_of(&store, &store.summary(&id)?).clone_into(&mut status);
@@ -198,8 +198,8 @@ fn mark_run<P: Program>(
 
 /// Reads the run back, appends the mark to `sink`, and returns the status of the run.
 fn append_mark<P: Program>(
-    store: &StoreHandle,
-    id: &RunId,
+    context: &Context,
+    (store, id): (&StoreHandle, &RunId),
     program: P,
     mark: &Mark,
     sink: &mut dyn Sink,
@@ -208,7 +208,8 @@ fn append_mark<P: Program>(
     let run = Run::resume(program, kind::whole_records(&bytes), &StoreBlobs(store))
         .map_err(|error| CliError::resume(id.as_str(), error))?;
     let undone = first_undone(&run, mark, kind::whole_records(&bytes));
-    let (run, index) = run.mark(mark, sink).map_err(|error| refused(id, error, undone.as_deref()))?;
+    let (run, index) =
+        run.mark(mark, sink).map_err(|error| refused(context, id, error, undone.as_deref()))?;
     Ok((run.state().status().to_string(), index))
 }
 
@@ -217,17 +218,21 @@ fn first_undone<P: Program>(run: &Run<'_, P>, mark: &Mark, journal: &[u8]) -> Op
     let Mark::Rollback { name } = mark else { return None };
     let to = run.book().checkpoints().find(name).ok()?;
     let mut effective = effective_records(journal).ok()?.into_iter();
-    let first = effective.find(|one| one.kind == RecordKind::Step && one.index > to)?;
+    // Records of policies and verdicts are no steps that a fork can begin at.
+    let is_own = |one: &str| !one.starts_with('$');
+    let first =
+        effective.find(|one| one.kind == RecordKind::Step && one.index > to && is_own(one.result.step()))?;
     Some(first.result.step().clone())
 }
 
-fn refused(id: &RunId, error: RunError, first_undone: Option<&str>) -> CliError {
+fn refused(context: &Context, id: &RunId, error: RunError, first_undone: Option<&str>) -> CliError {
     use hence_engine::BookError;
     use hence_journal::FoldError;
     match error {
         RunError::Book(BookError::Fold { source: FoldError::Ended(status), .. }) => {
             let message = format!("it is {status}, and that is final: only a run in progress is rolled back");
             CliError::of_run(Code::Checkpoint, id, message).with_hint(hint::after_the_end(
+                context,
                 id.as_str(),
                 status,
                 first_undone,

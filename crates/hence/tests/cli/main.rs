@@ -17,6 +17,7 @@ mod altered;
 mod altered_views;
 mod approvals;
 mod authoring;
+mod begun_calls;
 mod bound;
 mod bound_effects;
 mod budgets;

@@ -241,8 +241,9 @@ fn what_was_executed_and_then_blocked_says_so_and_is_not_executed_again() {
     for (steps, calls) in [
         ("  - {id: commit, uses: git.commit, input: {message: done}}\n", 1),
         (
-            "  - {id: commit, uses: git.commit, input: {message: done}, config: {foreach: {items: \"[1, 2]\", as: n}}}\n",
-            2,
+            // The rule is violated by the first item, so a second one would not be called.
+            "  - {id: commit, uses: git.commit, input: {message: done}, config: {foreach: {items: \"[1]\", as: n}}}\n",
+            1,
         ),
     ] {
         let world = run_reviewed(steps);

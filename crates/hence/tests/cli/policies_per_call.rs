@@ -221,6 +221,54 @@ fn a_later_call_of_a_step_is_judged_by_what_the_earlier_ones_did() {
 }
 
 #[test]
+fn no_further_call_of_a_step_is_made_once_an_earlier_one_violated_a_rule_for_certain() {
+    let works = r#"{"id": "works", "severity": "error", "formula": "G(Deploy → ¬failed)"}"#;
+    let warns = r#"{"id": "works", "severity": "warning", "formula": "G(Deploy → ¬failed)"}"#;
+    let items = |more: &str| {
+        format!(
+            "  - {{id: d, uses: flaky, config: {{foreach: {{items: \"[1, 2, 3]\", as: x, on_error: continue{more}}}}}}}\n"
+        )
+    };
+    for (steps, rule, made, position) in [
+        (items(""), works, 1, "item 1: "),
+        (items(", parallel: 3"), works, 1, "item 1: "),
+        (
+            "  - {id: d, uses: flaky, config: {scatter: {capabilities: [flaky, deploy, rollout]}}}\n"
+                .to_owned(),
+            works,
+            1,
+            "branch 1: ",
+        ),
+        (
+            "  - {id: d, uses: flaky, config: {retry: {max_attempts: 3}}}\n".to_owned(),
+            works,
+            1,
+            "attempt 2 of 3: ",
+        ),
+        // A rule that only warns stops nothing.
+        (items(""), warns, 3, ""),
+    ] {
+        let world = world(&steps);
+        world.write("rule.json", rule);
+        let (_, said) = run(&world, "rule.json");
+        assert_eq!(done(&world), made, "{steps}{said}");
+        assert_holds(&world);
+        if made > 1 {
+            continue;
+        }
+        assert!(said.contains(&format!("  {position}policy works: ")), "{said}");
+        assert_eq!((world.ask(&["resume", "r"]).code, done(&world)), (1, made), "{steps}");
+        // What was executed is an action although its step is blocked.
+        let trace = json(&world, &["trace", "export", "r"]);
+        assert_eq!(of_type(&trace, "Deploy").len(), 1, "{trace}");
+        assert_eq!(world.ask(&["policy", "check", "r", "--policy", "rule.json"]).code, 1, "{steps}");
+        world.ask(&["resume", "r", "--policy", "40.json"]);
+        assert!(done(&world) > made, "{steps}");
+        assert_holds(&world);
+    }
+}
+
+#[test]
 fn a_count_that_fits_lets_every_call_through_and_the_check_counts_alike() {
     for steps in [
         "  - {id: d, uses: deploy, config: {foreach: {items: \"[1, 2, 3, 4]\", as: x}}}\n",

@@ -71,7 +71,7 @@ fn a_fork_asks_about_calls_that_no_step_on_record_covers() {
     run(&world, "undecided", &[]);
     let judged = world.ask(&["policy", "check", "undecided", "--policy", "engineering"]);
     assert!(
-        judged.code == 5 && judged.stderr.contains("not judged: step p called x.garbled"),
+        judged.code == 5 && judged.stderr.contains("not final: step p called x.garbled"),
         "{}",
         judged.stderr
     );

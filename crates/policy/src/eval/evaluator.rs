@@ -29,6 +29,14 @@ pub enum Undecided {
         /// The term that is not a set.
         term: String,
     },
+    /// A value of the trace that is marked as not known.
+    #[error("`{term}` is not known: it depends on `{source_text}`")]
+    NotKnown {
+        /// The term that has no known value.
+        term: String,
+        /// What the value depends on, as the trace says it.
+        source_text: String,
+    },
     /// A comprehension without a set for its variable.
     #[error("`{term}` does not say what its variable ranges over; begin the guard with `x ∈ set ∧ …`")]
     NoRange {
@@ -43,6 +51,13 @@ pub enum Undecided {
         /// The number of its arguments.
         arity: usize,
     },
+}
+
+impl Undecided {
+    /// Returns whether one action is the reason: another trace, or another position, may be decided.
+    pub fn depends_on_action(&self) -> bool {
+        matches!(self, Self::NotASet { .. } | Self::NotKnown { .. })
+    }
 }
 
 /// A question about a word.
@@ -135,7 +150,7 @@ impl<'t> Evaluator<'t> {
 
     /// Notes the action that a part without a truth value speaks of: that of a variable in it, else the current one.
     pub(super) fn note_fault(&mut self, fault: &Undecided, bound: Option<usize>, at: Option<usize>) {
-        if !matches!(fault, Undecided::NotASet { .. }) {
+        if !fault.depends_on_action() {
             // Only the kind of a value depends on the trace; the rest is wrong with the formula, or is too much.
             return;
         }
@@ -174,7 +189,7 @@ impl<'t> Evaluator<'t> {
                 Ok(truth)
             }
             Err(undecided) => {
-                if closed && matches!(undecided, Undecided::NotASet { .. }) {
+                if closed && undecided.depends_on_action() {
                     self.unset.insert(expr.clone(), undecided.clone());
                 }
                 Err(undecided)
@@ -226,7 +241,9 @@ impl<'t> Evaluator<'t> {
         for operand in operands {
             match self.eval(operand, scopes) {
                 Ok(found) => truth = truth.and(&found),
-                Err(Undecided::NotASet { .. }) if !self.subject.is_empty() && operands.len() > 1 => {
+                Err(fault_found)
+                    if fault_found.depends_on_action() && !self.subject.is_empty() && operands.len() > 1 =>
+                {
                     // Whether its action matters is known only when the others are.
                     self.fault = fault;
                     open.push(operand);
@@ -253,7 +270,7 @@ impl<'t> Evaluator<'t> {
             let fault = self.fault;
             match self.eval(right, scopes) {
                 // Where φ does not hold it does not matter that ψ is undecided.
-                Err(Undecided::NotASet { .. }) if !self.subject.is_empty() => self.fault = fault,
+                Err(found) if found.depends_on_action() && !self.subject.is_empty() => self.fault = fault,
                 found => return Ok(triggered.not().or(&*found?)),
             }
         }
@@ -364,7 +381,9 @@ impl<'t> Evaluator<'t> {
             let fault = self.fault;
             match self.eval(expr, scopes) {
                 // The action that lacks the set may be another one.
-                Err(Undecided::NotASet { .. }) if !expr.needs_other_positions() => self.fault = fault,
+                Err(found) if found.depends_on_action() && !expr.needs_other_positions() => {
+                    self.fault = fault
+                }
                 found => return Ok(found?.at(at)),
             }
         }

@@ -1,11 +1,12 @@
 //! Comparisons, memberships and functions.
 
 use hence_canon::Value;
+use hence_review::command::NOT_KNOWN;
 use hence_review::vocabulary::{ActionCategory, ArtifactType, EvaluationStatus};
 use hence_review::wire::Artifact;
 
 use super::datum::{Datum, compare, same};
-use super::evaluator::{Decided, Evaluator, Scopes, any_word};
+use super::evaluator::{Decided, Evaluator, Scopes, Undecided, any_word};
 use super::identity;
 use super::term::{CURRENT, Side};
 use super::truth::{Bits, Truth};
@@ -118,8 +119,11 @@ impl<'t> Evaluator<'t> {
                 // An unbound word on the right is a literal, not a field.
                 let is_field = matches!(right, Term::Field { .. });
                 let of_people = identity::names_person(left) || (is_field && identity::names_person(right));
+                let (left_term, right_term) = (left, right);
                 let left = self.datum(left, Side::Subject, at, scopes)?;
                 let right = self.datum(right, Side::Value, at, scopes)?;
+                known(left_term, [&left])?;
+                known(right_term, [&right])?;
                 if of_people && identity::same_people(&left, &right) {
                     return Ok(*comparison == Comparison::Equal);
                 }
@@ -133,11 +137,19 @@ impl<'t> Evaluator<'t> {
                 let items = self.set(set, at, scopes)?;
                 let element = self.datum(element, Side::Value, at, scopes)?;
                 let is_person = |item: &Datum<'t>| of_people && identity::same_people(&element, item);
-                items
+                let is_member = items
                     .iter()
-                    .any(|item| same(&element, item) || self.is_type_of(&element, item) || is_person(item))
+                    .any(|item| same(&element, item) || self.is_type_of(&element, item) || is_person(item));
+                if !is_member {
+                    known(set, &items)?;
+                }
+                is_member
             }
             Expr::Holds(term) => match self.datum(term, Side::Subject, at, scopes)? {
+                found @ Datum::Value(Value::Object(_)) => {
+                    known(term, [&found])?;
+                    !found.is_empty()
+                }
                 Datum::Value(Value::Bool(value)) => *value,
                 Datum::Literal(word) if &*word == "true" => true,
                 Datum::Literal(word) if &*word == "false" => false,
@@ -279,5 +291,17 @@ impl<'t> Evaluator<'t> {
             .trace()
             .policies()
             .any(|policy| keys.iter().any(|key| policy.text(key) == Some(model)))
+    }
+}
+
+/// Checks that none of the values is marked as not known.
+fn known<'d, 't: 'd>(term: &Term, values: impl IntoIterator<Item = &'d Datum<'t>>) -> Decided<()> {
+    let marked = |datum: &Datum<'_>| {
+        let Datum::Value(Value::Object(object)) = datum else { return None };
+        object.get(NOT_KNOWN).and_then(Value::as_str).map(str::to_owned)
+    };
+    match values.into_iter().find_map(marked) {
+        Some(source_text) => Err(Undecided::NotKnown { term: term.to_string(), source_text }),
+        None => Ok(()),
     }
 }

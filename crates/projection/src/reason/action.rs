@@ -63,6 +63,7 @@ pub(super) fn step(
     let id = context.action(actions.len());
     let mut new = NewArtifacts::after(context.artifacts);
     let (mut outputs, mut failed, mut verified, mut concluded) = (Vec::new(), None, None, None);
+    let mut undecided = None;
     let summary = match result.outcome() {
         Outcome::Success(recorded) => {
             let output = resolve(recorded, run.blobs)?;
@@ -82,7 +83,11 @@ pub(super) fn step(
                 errors.iter().map(|error| format!("{}: {}", error.code, error.message)).collect();
             let messages: Vec<&str> = errors.iter().map(|error| &*error.message).collect();
             failed = Some(format!("step {name} failed: {}", messages.join("; ")));
-            text::shortened(&format!("failed: {}", texts.join("; ")))
+            if reason.is_undecided(result) {
+                undecided = Some(text::shortened(&messages.join("; ")));
+            }
+            let how = if undecided.is_some() { "not known whether it happened" } else { "failed" };
+            text::shortened(&format!("{how}: {}", texts.join("; ")))
         }
         Outcome::Skipped => "skipped".to_owned(),
     };
@@ -112,6 +117,9 @@ pub(super) fn step(
     let status = verified.as_ref().and_then(|(_, output): &(_, Value)| output.get("status").cloned());
     let is_worked = run.profile.steps == StepsRule::Worked;
     let ending = status.filter(|_| is_worked).map(|status| Object::from_iter([("status", status)]));
+    let ending = undecided.map_or(ending, |why: String| {
+        Some(Object::from_iter([("status", "unknown"), ("undecided", why.as_str())]))
+    });
     let (request, tags) = deeds.of_call(request);
     let extra = if tags.is_empty() { Object::new() } else { Object::new().with("tags", tags) };
     let payload =

@@ -121,13 +121,13 @@ fn tags(part: &Part) -> Vec<Value> {
 fn request(part: &Part, file: Option<&NamedFile>, known: Object) -> Object {
     let words = secret::words_without_secrets(&part.words);
     let mut members: Vec<(&str, Value)> = Vec::new();
-    if let Some((program, arguments)) = words.split_first() {
+    if let Some(program) = words.first() {
         members.push(("program", program.as_str().into()));
-        members.push(("arguments", arguments.iter().map(String::as_str).collect()));
+        members.push(("arguments", part.arguments().into_iter().collect()));
     }
     members.extend(file.map(|file| ("path", Value::from(file.path.as_str()))));
     if part.deed == Deed::Push {
-        members.push(("force", part.force.into()));
+        members.push(("force", part.force_value()));
     }
     let holds_secret =
         secret::contains(&part.source) || part.content.as_deref().is_some_and(secret::contains);

@@ -1,6 +1,7 @@
 //! Runs of the built-in policies: one action per record.
 
 mod action;
+mod begun;
 mod command;
 mod gap;
 
@@ -8,15 +9,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hence_canon::Value;
-use hence_engine::{Determinism, Engine, StepOutline};
+use hence_engine::{BlockedAt, Determinism, Engine, StepOutline, attempt};
 use hence_journal::{Control, LoopAction, RecordIndex};
 use hence_review::model::{Action, ActionId, ActionStep, MetaActionId};
 use hence_review::vocabulary::{ActionType, ActionTypes};
+use hence_skills::CallHistory;
 use hence_state::{CompletionRule, LoopSettings, Outcome, ProblemSpec, StepResult};
 
 use crate::ProjectError;
 use crate::delta::{Achieved, Facts, TraceDelta, UnitHead};
 use crate::run_info::RunInfo;
+use crate::unrecorded::BegunCall;
 use crate::view::{Conclusion, Context, Ending, RunView};
 pub(crate) use action::begin;
 
@@ -52,6 +55,8 @@ pub(crate) struct ReasonView {
     failed: Option<String>,
     exhausted: Option<String>,
     last: Option<Fact>,
+    /// The result of the step that policies blocked last after its call, until the step is recorded.
+    blocked: Option<(RecordIndex, StepResult)>,
 }
 
 impl ReasonView {
@@ -66,6 +71,7 @@ impl ReasonView {
             failed: None,
             exhausted: None,
             last: None,
+            blocked: None,
         }
     }
 
@@ -231,10 +237,12 @@ impl RunView for ReasonView {
         if let Facts::RolledBack(..) = &delta.facts {
             // The records that were rolled back no longer count.
             (self.failed, self.exhausted, self.last) = (None, None, None);
+            self.blocked = None;
         }
         let Facts::Reason(fact) = &delta.facts else { return Ok(()) };
         match fact {
             Fact::Step { name, failed, verified, concluded } => {
+                self.blocked = None;
                 self.phase = self.phase.at(name, self.loop_settings());
                 self.executed.insert(name.clone());
                 self.failed = self.failed.take().or_else(|| failed.clone());
@@ -256,6 +264,26 @@ impl RunView for ReasonView {
         }
         self.last = Some(fact.clone());
         Ok(())
+    }
+
+    fn note_blocked(
+        &mut self,
+        _: &RunInfo<'_>,
+        index: RecordIndex,
+        result: &StepResult,
+    ) -> Result<(), ProjectError> {
+        if BlockedAt::of(result) == BlockedAt::AfterExecution {
+            self.blocked = Some((index, attempt(result)));
+        }
+        Ok(())
+    }
+
+    fn begun_calls(
+        &self,
+        run: &RunInfo<'_>,
+        calls: Option<&CallHistory>,
+    ) -> Result<Vec<BegunCall>, ProjectError> {
+        Ok(self.calls_begun(run, calls))
     }
 
     fn conclude(&self, context: &Context<'_>, actions: &[Action]) -> Conclusion {

@@ -143,9 +143,10 @@ pub(super) fn outcome_delta(
     let singles = if is_made { view.single_calls(step, &outcome) } else { Vec::new() };
     let single_deeds: Vec<Deeds> = singles.iter().map(|single| view.deeds(step, single)).collect();
     let mut confirmed = Vec::new();
+    let extent = if singles.is_empty() { CallExtent::Step } else { CallExtent::OneOfSeveral };
     let call = |deed, place| {
         let id = context.action(place);
-        Call { view, context, index, result, step, kind, id, deed, inner: None }
+        Call { view, context, index, result, step, kind, id, deed, extent, inner: None }
     };
     let is_own = |call: &&MadeCall| call.place().nested.len() == view.depth();
     for asked in outcome.listed_calls().iter().filter(|call| call.is_confirmation()).filter(is_own) {
@@ -241,8 +242,18 @@ pub(super) struct Call<'c> {
     pub(super) kind: ActionType,
     pub(super) id: ActionId,
     pub(super) deed: &'c Deed,
+    pub(super) extent: CallExtent,
     /// The call inside the step that this is, if a nested skill or a gate makes it.
     pub(super) inner: Option<&'c Inner<'c>>,
+}
+
+/// The part of a step that an action is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum CallExtent {
+    /// All of it.
+    Step,
+    /// One of its calls: an item, a branch, a round, an attempt, or a call of a nested skill or a gate.
+    OneOfSeveral,
 }
 
 impl Call<'_> {
@@ -408,9 +419,10 @@ impl Call<'_> {
     }
 
     fn request(&self, outcome: &StepOutcome) -> Object {
-        let input_hash = match self.inner {
-            Some(_) => Canonical::of(&outcome.input).digest(),
-            None => self.result.input_hash(),
+        // The record has the hash of the input of its last call.
+        let input_hash = match self.extent {
+            CallExtent::OneOfSeveral => Canonical::of(&outcome.input).digest(),
+            CallExtent::Step => self.result.input_hash(),
         };
         let members = [("uses", Value::from(outcome.uses.clone())), ("input_sha256", input_hash.into())];
         let is_main = self.deed.part.is_none() || self.deed.is_whole;

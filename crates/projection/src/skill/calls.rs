@@ -79,6 +79,7 @@ fn single_call(whole: &StepOutcome, bare: &StepOutcome, call: &CallMade, is_last
     };
     let kept = |key: &str| whole.meta.get(key).map(|value| (Arc::from(key), value.clone()));
     StepOutcome {
+        uses: call.callee.clone(),
         status: if failure.is_some() { StepStatus::Failed } else { StepStatus::Completed },
         input: call.input.clone(),
         produced: call.output.clone().and_then(Result::ok),

@@ -114,13 +114,13 @@ impl Deed {
         let mut members = Vec::new();
         let Some(part) = &self.part else { return members };
         let words = secret::words_without_secrets(&part.words);
-        if let Some((program, arguments)) = words.split_first() {
+        if let Some(program) = words.first() {
             members.push(("program", Value::from(program.as_str())));
-            members.push(("arguments", facts::shown(&arguments.iter().map(String::as_str).collect(), 0)));
+            members.push(("arguments", facts::shown(&part.arguments().into_iter().collect(), 0)));
         }
         members.extend(self.files().next().map(|file| ("path", Value::from(file.path.as_str()))));
         if self.kind == ActivityType::GitPush.into() {
-            members.push(("force", part.force.into()));
+            members.push(("force", part.force_value()));
         }
         members
     }

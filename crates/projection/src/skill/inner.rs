@@ -20,7 +20,7 @@ use hence_review::vocabulary::{ActivityType, Determinism as Repeatability, Gover
 use hence_skills::{Effect, Host};
 use hence_state::StepResult;
 
-use super::action::{Call, call_actions};
+use super::action::{Call, CallExtent, call_actions};
 use super::kind::Kinds;
 use super::{SKILL, SkillView, approval, decision};
 use crate::artifacts::{NewArtifact, NewArtifacts, Succession};
@@ -208,6 +208,7 @@ impl<'o> InnerCalls<'o> {
             kind,
             id: context.action(place),
             deed,
+            extent: CallExtent::OneOfSeveral,
             inner: Some(&inner),
         };
         let mut own = call_actions(&make, &deeds, &outcome, None, &[], actions.len(), new);

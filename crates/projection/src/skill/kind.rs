@@ -213,7 +213,7 @@ pub(super) fn asks_a_person(kind: ActionType) -> bool {
 }
 
 /// Returns whether an action of this type checks something.
-pub(super) fn checks(kind: ActionType) -> bool {
+pub(crate) fn checks(kind: ActionType) -> bool {
     match kind {
         ActionType::Activity(word) => matches!(
             word,

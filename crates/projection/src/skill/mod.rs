@@ -2,6 +2,7 @@
 
 mod action;
 mod approval;
+mod begun;
 mod calls;
 pub(crate) mod command;
 mod decision;
@@ -33,9 +34,11 @@ use crate::artifacts::PROBLEM;
 use crate::delta::{Facts, TraceDelta};
 use crate::run_info::RunInfo;
 use crate::trace::{RunLink, RunRelation};
+use crate::unrecorded::BegunCall;
 use crate::view::{Conclusion, Context, Ending, RunView};
 pub use gap::GAPS_MEMBER;
 use kind::Groups;
+pub(crate) use kind::checks;
 pub use kind::{ACTIONS_MEMBER, CUSTOM_ACTIONS_MEMBER, TAGS_MEMBER, action_types_of_skill};
 use writers::{How, Writers};
 
@@ -361,6 +364,14 @@ impl RunView for SkillView<'_> {
             loops: self.loops,
             iterations_max: self.iterations_max,
         }
+    }
+
+    fn begun_calls(
+        &self,
+        run: &RunInfo<'_>,
+        calls: Option<&CallHistory>,
+    ) -> Result<Vec<BegunCall>, ProjectError> {
+        Ok(self.calls_begun(run, calls))
     }
 
     fn questions(&self, run: &RunInfo<'_>, calls: Option<&CallHistory>) -> Vec<Residual> {

@@ -178,11 +178,23 @@ pub(super) fn classify(arguments: &[Word], folder: &FolderPath) -> Class {
         "checkout" | "switch" if has(&["-f", "--force", "--discard-changes"]) || discards(rest) => {
             discard(rest, &folder)
         }
+        // A commit, and files to take from it.
+        "checkout" if operands(rest, &["--conflict"]).len() > 1 && !makes_branch(&options) => {
+            let files = operands(rest, &["--conflict"]);
+            let files = named(files.get(1..).unwrap_or(&[]), &folder);
+            Class { is_destructive: true, ..Class::with_files(Deed::Edit, files) }
+        }
+        "checkout-index" if has(&["-f", "--force"]) || short('f') => destructive(Deed::Format),
+        "read-tree" if short('u') => destructive(Deed::Format),
         "restore" if !has(&["--staged", "-S"]) || has(&["--worktree", "-W"]) => discard(rest, &folder),
         "branch" if short('D') || has(&["--delete", "-d"]) => destructive(Deed::Destroy),
         "stash" if first(rest, &["drop", "clear"]) => destructive(Deed::Destroy),
         "stash" if first(rest, &["pop", "apply", "branch"]) => Deed::Edit.into(),
-        "stash" if rest.is_empty() || first(rest, &["push", "save"]) || options.len() == rest.len() => {
+        // Without a command it is `push`, which takes the changes out of the files.
+        "stash"
+            if first(rest, &["push", "save"])
+                || rest.first().is_none_or(|word| word.text.starts_with('-')) =>
+        {
             Deed::Format.into()
         }
         "reflog" if first(rest, &["expire", "delete"]) => destructive(Deed::Destroy),
@@ -214,6 +226,15 @@ fn discard(rest: &[Word], folder: &FolderPath) -> Class {
 /// Returns whether the first word is one of these.
 fn first(rest: &[Word], words: &[&str]) -> bool {
     rest.first().is_some_and(|word| words.contains(&word.text.as_str()))
+}
+
+/// Returns whether a checkout makes a branch: its second operand is where the branch begins.
+fn makes_branch(options: &[&str]) -> bool {
+    let makes = |option: &&str| {
+        matches!(*option, "--orphan" | "--track" | "--no-track" | "--detach")
+            || ['b', 'B', 't', 'd'].into_iter().any(|flag| is_short_flag(option, flag))
+    };
+    options.iter().any(makes)
 }
 
 /// Returns whether a checkout names files.

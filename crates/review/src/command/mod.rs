@@ -14,6 +14,7 @@ mod formatters;
 mod git;
 mod given;
 mod names;
+mod open;
 mod partial;
 mod patched;
 mod piped;
@@ -27,6 +28,9 @@ mod walk;
 mod windows;
 mod wrapper;
 
+use hence_canon::{Object, Value};
+
+use crate::secret;
 use crate::show::shell_word;
 use crate::vocabulary::{ActionType, ActivityType};
 
@@ -203,7 +207,9 @@ pub struct Part {
     pub files: Vec<NamedFile>,
     /// The program and its arguments, wrappers removed.
     pub words: Vec<String>,
-    /// Whether a push overwrites history.
+    /// The places of the words whose text is not known and that may be options.
+    pub open: Vec<usize>,
+    /// Whether a push overwrites history, as far as its words are known.
     pub force: bool,
     /// Whether it removes what cannot be brought back.
     pub is_destructive: bool,
@@ -228,6 +234,25 @@ impl Part {
         self.ran != Ran::No && self.ended != Ended::NotDone
     }
 
+    /// Returns the arguments as a request shows them, without secrets. An argument whose text is not known is marked, so
+    /// that no rule takes it for a plain word.
+    pub fn arguments(&self) -> Vec<Value> {
+        let words = secret::words_without_secrets(&self.words);
+        let argument = |(place, word): (usize, &String)| match self.open.contains(&place) {
+            true => not_known(word),
+            false => word.as_str().into(),
+        };
+        words.iter().enumerate().skip(1).map(argument).collect()
+    }
+
+    /// Returns whether a push overwrites history, as a request says it: with a word that may be any option, nobody knows.
+    pub fn force_value(&self) -> Value {
+        match self.open.first().and_then(|place| self.words.get(*place)) {
+            Some(word) if !self.force => not_known(&secret::without_secrets(word)),
+            _ => self.force.into(),
+        }
+    }
+
     /// Returns one file for each action that the part is: a change of several files is one action per file, anything
     /// else is one action.
     pub fn targets(&self) -> Vec<Option<&NamedFile>> {
@@ -236,13 +261,23 @@ impl Part {
     }
 }
 
+/// The member of a value of a trace that marks it as not known. What a rule says of such a value is undecided.
+pub const NOT_KNOWN: &str = "not_known";
+
+fn not_known(source: &str) -> Value {
+    Object::from_iter([(NOT_KNOWN, source)]).into()
+}
+
 /// Returns the parts that did something of a known kind and may have had an effect. Neighbors of the same kind are
 /// joined: two runs of tests in one line are one action, the files of two reads one list.
 pub fn merged(parts: &[Part]) -> Vec<Part> {
     let mut found: Vec<Part> = Vec::new();
     for part in parts.iter().filter(|part| part.deed.is_known() && part.can_have_happened()) {
         let joins = found.last().is_some_and(|last| {
-            let is_same = last.deed == part.deed && last.force == part.force && last.ran == part.ran;
+            let is_same = last.deed == part.deed
+                && last.force == part.force
+                && last.ran == part.ran
+                && last.open.is_empty() == part.open.is_empty();
             is_same && !part.deed.changes_file()
         });
         match found.last_mut().filter(|_| joins) {

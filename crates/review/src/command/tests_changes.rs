@@ -1,4 +1,48 @@
 use super::tests::check;
+use super::{Deed, LineEnd, NOT_KNOWN, Signs, parts};
+
+/// Returns whether a request leaves open if a push is forced, and which arguments of its last command are not known.
+fn open(line: &str) -> (bool, Vec<String>) {
+    let parts = parts(line, "", LineEnd::Well, Signs::default());
+    let part = parts.iter().rfind(|part| part.deed.is_known()).unwrap();
+    let arguments = part.arguments();
+    let marked = arguments.iter().filter_map(|argument| argument.get(NOT_KNOWN)?.as_str().map(str::to_owned));
+    (part.deed == Deed::Push && part.force_value().get(NOT_KNOWN).is_some(), marked.collect())
+}
+
+#[test]
+fn a_word_that_the_log_does_not_tell_may_be_an_option() {
+    for line in [
+        "git push $OPTIONS",
+        "git push origin $OPTIONS",
+        "git push ${OPTIONS} origin main",
+        "git push $(cat flags)",
+        "git push origin `cat flags`",
+        "git push origin main$REST",
+        "git push \"$OPTIONS\"",
+        "git -C repo push $OPTIONS",
+        "sudo git push $OPTIONS",
+    ] {
+        let (is_open, arguments) = open(line);
+        assert!(is_open && arguments.len() == 1, "{line}: {arguments:?}");
+    }
+    for line in [
+        "git push origin main",
+        "git push -f $OPTIONS",
+        "git push origin \"$BRANCH\"",
+        "git push origin $(git branch --show-current)",
+        "git push origin HEAD:\"$BRANCH\"",
+        "B=main; git push origin $B",
+        "git push \"origin\" '$OPTIONS'",
+    ] {
+        assert!(!open(line).0, "{line}");
+    }
+    assert_eq!(open("git commit $OPTIONS -m x").1, ["$OPTIONS"]);
+    assert_eq!(open("git commit -m $MESSAGE").1, ["$MESSAGE"]);
+    assert_eq!(open("git commit -m \"$MESSAGE\"").1, [""; 0]);
+    assert_eq!(open("rm $FILES").1, ["$FILES"]);
+    assert_eq!(open("rm \"$FILE\"").1, [""; 0]);
+}
 
 #[test]
 fn files_that_are_changed_by_other_means_are_changes() {
@@ -40,6 +84,17 @@ fn files_that_are_changed_by_other_means_are_changes() {
         ("git reset HEAD x", "-"),
         ("git checkout -- a.py", "Edit~(a.py)"),
         ("git checkout other -- a.py", "Edit~(a.py)"),
+        ("git checkout HEAD~1 src/a.py b.py", "Edit~(src/a.py,b.py)"),
+        ("git checkout -b topic origin/main", "-"),
+        ("git checkout main", "-"),
+        ("git restore src/a.py", "Edit~(src/a.py)"),
+        ("git restore --staged src/a.py", "-"),
+        ("git stash -u", "Format"),
+        ("git stash -m 'half done'", "Format"),
+        ("git stash push -- src/a.py", "Format"),
+        ("git stash show", "-"),
+        ("git clean -fd", "Delete"),
+        ("git clean -nd", "-"),
         ("go generate ./...", "Format"),
         ("python manage.py makemigrations", "Format"),
     ]);

@@ -132,6 +132,7 @@ pub fn part_of_tool(name: &str, arguments: &Value) -> Option<Part> {
         deed,
         files,
         words,
+        open: Vec::new(),
         force: false,
         is_destructive: deed == Deed::Destroy || plain == "git_reset",
         source: name.to_owned(),

@@ -575,6 +575,7 @@ impl Walk {
             deed,
             files,
             words: words.iter().map(|word| word.text.clone()).collect(),
+            open: super::open::open_words(words),
             force,
             is_destructive,
             source: source.to_owned(),

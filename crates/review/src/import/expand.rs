@@ -228,12 +228,15 @@ impl Line {
 /// The program, its arguments, and whether a push overwrites.
 fn request(part: &Part) -> Vec<(&'static str, Value)> {
     let words = secret::words_without_secrets(&part.words);
-    let Some((program, arguments)) = words.split_first() else { return Vec::new() };
-    let arguments = arguments.iter().take(ARGUMENTS_MAX);
-    let arguments: Value = arguments.map(|argument| collapse_to(argument, ARGUMENT_CHARS_MAX)).collect();
+    let Some(program) = words.first() else { return Vec::new() };
+    let shown = |argument: Value| match argument.as_str() {
+        Some(text) => collapse_to(text, ARGUMENT_CHARS_MAX).into(),
+        None => argument,
+    };
+    let arguments: Value = part.arguments().into_iter().take(ARGUMENTS_MAX).map(shown).collect();
     let mut members = vec![("program", Value::from(program.as_str())), ("arguments", arguments)];
     if part.deed == Deed::Push {
-        members.push(("force", part.force.into()));
+        members.push(("force", part.force_value()));
     }
     members
 }

@@ -651,9 +651,9 @@ fn of_command(part: &Part, request: Object) -> Object {
     let program = words.first().map(|program| ("program", Value::from(program.as_str())));
     let path = part.files.first().map(|file| ("path", Value::from(file.path.as_str())));
     let is_push = part.deed == Deed::Push;
-    let force = is_push.then(|| ("force", Value::from(part.force)));
+    let force = is_push.then(|| ("force", part.force_value()));
     // Rules ask for the words of a push.
-    let list = words.iter().skip(1).map(String::as_str).collect::<Value>();
+    let list: Value = part.arguments().into_iter().collect();
     let input = request.get("arguments").filter(|_| is_push).cloned().map(|input| ("input", input));
     let list = is_push.then_some(("arguments", list));
     let held = secret::contains(&part.source) || part.content.as_deref().is_some_and(secret::contains);

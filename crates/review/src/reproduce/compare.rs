@@ -14,6 +14,18 @@ pub struct Recorded {
     pub text: Option<String>,
     /// The recorded exit code, if there is one.
     pub exit_code: Option<i64>,
+    /// The part of the output that the text is.
+    pub extent: Extent,
+}
+
+/// The part of an output that a recorded text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Extent {
+    /// All of it, unless an ellipsis says where it was cut, or lines that report tests.
+    #[default]
+    Output,
+    /// What the first line says after the name of what it is about, as `hence replay` prints it.
+    Statement,
 }
 
 /// The outcome of running a command again.
@@ -56,7 +68,16 @@ pub fn compare(recorded: &Recorded, now: Outcome<'_>, masks: &Masks) -> Comparis
     let fresh = masks.apply(now.text, &mut masked);
     let result = exit_differs(recorded.exit_code, failed.is_some(), text, now)
         .or_else(|| counts_differ(text, now.text))
-        .or_else(|| text_differs(&masks.apply(whole_words(text), &mut BTreeMap::new()), &fresh));
+        .or_else(|| {
+            let known = CutText::of(text);
+            let masked = masks.apply(known.text, &mut BTreeMap::new());
+            text_differs(
+                &CutText { text: &masked, ..known },
+                recorded.extent,
+                &fresh,
+                !counts(text).is_empty(),
+            )
+        });
     let result = match result {
         Some(difference) => Reproduction::Diverged(difference),
         None if text.trim().is_empty() => Reproduction::NothingRecorded,
@@ -127,47 +148,110 @@ fn counts(text: &str) -> Vec<Count> {
     found.collect()
 }
 
-/// Compares numbers of tests. A recorded text may be cut at either end, so what it reports must be a part of what is reported
-/// now, in the same order.
+/// Compares numbers of tests. A recorded text may be cut, or have only some of the lines, so what it reports must be a part of
+/// what is reported now, in the same order. A failure that is not recorded is a difference, unless the text was cut.
 fn counts_differ(text: &str, now: &str) -> Option<String> {
     let (recorded, found) = (counts(text), counts(now));
     let is_part = recorded.is_empty() || found.windows(recorded.len()).any(|part| part == recorded);
+    let is_failure = |count: &&Count| count.is_failure() && count.number > 0;
+    let cut = CutText::of(text);
+    let is_new = |count: &Count| !recorded.contains(count);
+    let has_new_failure =
+        !recorded.is_empty() && cut.is_whole() && found.iter().filter(is_failure).any(is_new);
     let list = |counts: &[Count]| {
         let counts: Vec<String> = counts.iter().take(8).map(ToString::to_string).collect();
         if counts.is_empty() { "none".to_owned() } else { counts.join(", ") }
     };
-    (!is_part).then(|| format!("numbers of tests: recorded {}, now {}", list(&recorded), list(&found)))
+    (!is_part || has_new_failure)
+        .then(|| format!("numbers of tests: recorded {}, now {}", list(&recorded), list(&found)))
 }
 
-/// Returns a recorded text without the word in which it was cut: half a duration is none.
-fn whole_words(text: &str) -> &str {
-    let text = text.trim_end();
-    match text.strip_suffix('…').or_else(|| text.strip_suffix("...")) {
-        None => text,
-        Some(cut) if cut.ends_with(char::is_whitespace) => cut,
-        Some(cut) => cut.rfind(char::is_whitespace).and_then(|at| cut.get(..at)).unwrap_or(cut),
+/// A recorded text without the words in which it was cut: half a duration is none.
+#[derive(Clone, Copy)]
+struct CutText<'t> {
+    text: &'t str,
+    has_beginning: bool,
+    has_end: bool,
+}
+
+impl<'t> CutText<'t> {
+    fn of(text: &'t str) -> Self {
+        let text = text.trim();
+        let (text, has_end) = match text.strip_suffix('…').or_else(|| text.strip_suffix("...")) {
+            None => (text, true),
+            Some(cut) if cut.ends_with(char::is_whitespace) => (cut, false),
+            Some(cut) => (cut.rfind(char::is_whitespace).and_then(|at| cut.get(..at)).unwrap_or(cut), false),
+        };
+        let (text, has_beginning) = match text.strip_prefix('…') {
+            None => (text, true),
+            Some(cut) if cut.starts_with(char::is_whitespace) => (cut, false),
+            Some(cut) => (cut.find(char::is_whitespace).and_then(|at| cut.get(at..)).unwrap_or(cut), false),
+        };
+        Self { text, has_beginning, has_end }
+    }
+
+    fn is_whole(&self) -> bool {
+        self.has_beginning && self.has_end
     }
 }
 
-/// Compares masked texts: the recorded one must occur in the new one, or each of its lines must, in any order, as tests that
-/// run side by side end in any order.
-fn text_differs(recorded: &str, now: &str) -> Option<String> {
-    if collapse(now).contains(&collapse(recorded)) {
+/// Compares masked texts: the new one must be the recorded one, or have its lines in any order, as tests that run side by side
+/// end in any order. Where the recorded one was cut, the rest must be the beginning or the end of the new one. Where it reports
+/// tests, it may be some of the lines: reports are often quoted without what comes before them.
+fn text_differs(recorded: &CutText<'_>, extent: Extent, now: &str, reports_tests: bool) -> Option<String> {
+    let (known, found) = (collapse(recorded.text), collapse(now));
+    if known.is_empty() {
         return None;
     }
-    let mut left: Vec<String> = now.lines().map(collapse).collect();
-    let lines: Vec<String> = recorded.lines().map(collapse).filter(|line| !line.is_empty()).collect();
-    let first = lines.iter().find(|line| match left.iter().position(|known| known == *line) {
-        Some(at) => {
-            left.swap_remove(at);
-            false
+    let is_same = match (recorded.has_beginning, recorded.has_end) {
+        (true, true) => known == found,
+        (true, false) => found.starts_with(&known),
+        (false, true) => found.ends_with(&known),
+        (false, false) => found.contains(&known),
+    };
+    let is_stated = || {
+        let first = now.lines().map(collapse).find(|line| !line.is_empty()).unwrap_or_default();
+        extent == Extent::Statement && first.split_once(": ").is_some_and(|(_, said)| said == known)
+    };
+    let is_report = || reports_tests && recorded.is_whole() && has_lines(now, &known);
+    if is_same || is_stated() || is_report() || has_same_lines(recorded, now, reports_tests) {
+        return None;
+    }
+    Some(match found.contains(&known) {
+        true => "text: the recorded one is only a part of the output".to_owned(),
+        false => "text: the output is not the recorded one".to_owned(),
+    })
+}
+
+/// Returns whether lines that follow each other are a text, white space aside.
+fn has_lines(now: &str, known: &str) -> bool {
+    let lines: Vec<String> = now.lines().map(collapse).filter(|line| !line.is_empty()).collect();
+    (0..lines.len()).any(|first| {
+        let mut rest = known;
+        for line in lines.iter().skip(first) {
+            match rest.strip_prefix(line.as_str()) {
+                Some("") => return true,
+                Some(left) if left.starts_with(' ') => rest = left.trim_start(),
+                _ => return false,
+            }
         }
-        None => true,
+        false
+    })
+}
+
+/// Returns whether an output has the recorded lines in any order, and no others, unless the lines report tests.
+fn has_same_lines(recorded: &CutText<'_>, now: &str, reports_tests: bool) -> bool {
+    let lines =
+        |text: &str| -> Vec<String> { text.lines().map(collapse).filter(|line| !line.is_empty()).collect() };
+    let (known, mut left) = (lines(recorded.text), lines(now));
+    let has_all = known.iter().all(|line| {
+        let place = left.iter().position(|found| found == line);
+        place.is_some_and(|at| {
+            left.swap_remove(at);
+            true
+        })
     });
-    if lines.len() > 1 && first.is_none() {
-        return None;
-    }
-    Some("text: the output does not contain the recorded one".to_owned())
+    known.len() > 1 && recorded.is_whole() && has_all && (left.is_empty() || reports_tests)
 }
 
 fn collapse(text: &str) -> String {
@@ -179,7 +263,7 @@ mod tests {
     use super::*;
 
     fn judged(recorded: &str, code: Option<i64>, now: &str, exit_code: i32) -> Reproduction {
-        let recorded = Recorded { text: Some(recorded.to_owned()), exit_code: code };
+        let recorded = Recorded { text: Some(recorded.to_owned()), exit_code: code, ..Recorded::default() };
         compare(&recorded, Outcome { text: now, exit_code: Some(exit_code) }, &Masks::default()).result
     }
 
@@ -220,7 +304,7 @@ mod tests {
         assert!(difference("ERROR: boom", None, "boom", 0).starts_with("exit code"));
         assert_eq!(judged("ERROR: boom", None, "boom", 2), Reproduction::Reproduced);
         let signal = Outcome { text: "done", exit_code: None };
-        let recorded = Recorded { text: Some("done".to_owned()), exit_code: Some(0) };
+        let recorded = Recorded { text: Some("done".to_owned()), exit_code: Some(0), ..Recorded::default() };
         assert!(matches!(compare(&recorded, signal, &Masks::default()).result, Reproduction::Diverged(_)));
     }
 
@@ -247,7 +331,7 @@ mod tests {
             "numbers of tests: recorded 5 passed, now 4 passed"
         );
         // A declared mask does not hide a count.
-        let recorded = Recorded { text: Some("5 passed".to_owned()), exit_code: None };
+        let recorded = Recorded { text: Some("5 passed".to_owned()), ..Recorded::default() };
         let masks = Masks::with(&["[0-9]+ passed".to_owned()]).unwrap();
         let result = compare(&recorded, Outcome { text: "4 passed", exit_code: Some(0) }, &masks).result;
         assert!(matches!(result, Reproduction::Diverged(_)));
@@ -257,10 +341,42 @@ mod tests {
     fn other_text_is_a_difference_also_late_in_it() {
         let long = "x ".repeat(80);
         assert!(difference(&format!("{long}alpha"), None, &format!("{long}beta"), 0).starts_with("text"));
-        assert_eq!(
-            judged(&format!("{long}alpha"), None, &format!("{long}alpha and more"), 0),
-            Reproduction::Reproduced
-        );
+        for (recorded, now) in [
+            // A part of the output is not the output.
+            (format!("{long}alpha"), format!("{long}alpha and more")),
+            ("ok".to_owned(), "not ok".to_owned()),
+            ("5".to_owned(), "15".to_owned()),
+            ("a\nb".to_owned(), "a\nb\nc".to_owned()),
+            ("beta…".to_owned(), "alpha beta gamma".to_owned()),
+            ("5 passed in 1s".to_owned(), "15 passed in 1s".to_owned()),
+            ("5 passed".to_owned(), "5 passed, so far\n".to_owned()),
+            ("every byte is equal".to_owned(), "r: every byte is equal".to_owned()),
+            // Lengths of time that are data.
+            (r#"{"p99": "200 ms"}"#.to_owned(), r#"{"p99": "900 ms"}"#.to_owned()),
+            ("the limit is 30 s".to_owned(), "the limit is 300 s".to_owned()),
+        ] {
+            assert!(matches!(judged(&recorded, None, &now, 0), Reproduction::Diverged(_)), "{recorded:?}");
+        }
+        for (recorded, now) in [
+            (format!("{long}alp…"), format!("{long}alpha and more")),
+            ("…ing delta".to_owned(), "alpha beta being delta\n".to_owned()),
+            ("b\na".to_owned(), "a\nb\n".to_owned()),
+            ("a b  c".to_owned(), "a\nb c\n".to_owned()),
+        ] {
+            assert_eq!(judged(&recorded, None, &now, 0), Reproduction::Reproduced, "{recorded:?}");
+        }
+        let recorded = Recorded {
+            text: Some("every byte is equal".to_owned()),
+            exit_code: None,
+            extent: Extent::Statement,
+        };
+        let states = |now: &str| {
+            compare(&recorded, Outcome { text: now, exit_code: Some(0) }, &Masks::default()).result
+        };
+        assert_eq!(states("r: every byte is equal\n  5 steps"), Reproduction::Reproduced);
+        assert!(matches!(states("r: not every byte is equal"), Reproduction::Diverged(_)));
+        // A failure that was not recorded is one, whatever the exit code says.
+        assert!(difference("5 passed", Some(0), "5 passed\n2 failed", 0).starts_with("numbers of tests"));
         assert_eq!(judged("", None, "anything", 0), Reproduction::NothingRecorded);
         assert!(difference("", Some(0), "anything", 3).starts_with("exit code"));
     }

@@ -8,45 +8,61 @@ use regex::Regex;
 /// The text that replaces a masked part: the name of its kind in these brackets.
 const BRACKETS: (&str, &str) = ("⟨", "⟩");
 
-/// The kinds of noise that are known, in the order in which they are masked, each with its pattern.
+/// A length of time, as programs print it.
+const LENGTH: &str = r"(?:\d+(?:\.\d+)?\ ?(?:h|hrs?|hours?|m|mins?|minutes?)\ ?)*\d+(?:[.,]\d+)?\ ?(?:ns|nanoseconds?|us|µs|μs|microseconds?|ms|milliseconds?|s|secs?|seconds?|mins?|minutes?|hrs?|hours?)\b";
+
+/// A point in time, as programs print it.
+const POINT: &str = r"(?:\d{4}-\d{2}-\d{2}[T\ ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:\ ?(?:Z|UTC|GMT|[+-]\d{2}:?\d{2})\b)?|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?\ +(?:\d{1,2}\ +)?[A-Z][a-z]{2}\ +(?:\d{1,2}\ +)?(?:\d{4}\ +)?\d{2}:\d{2}:\d{2}(?:\ +[A-Z]{3,4})?(?:\ +\d{4})?|\d{2}:\d{2}:\d{2}(?:[.,]\d+)?\b)";
+
+/// The kinds of noise that are known, in the order in which they are masked, each with its patterns. `LENGTH` and `POINT`
+/// stand for a length of time and a point in time; a group `noise` is what is masked, else the whole match.
 ///
-/// A number of tests is never noise: no pattern matches a number that is followed by a word such as `passed`.
-const KINDS: [(&str, &str); 7] = [
+/// Times are noise only where programs print when they ran or how long they took: a length of time anywhere else is data, such
+/// as a limit that was computed. A number of tests is never noise: no pattern matches one.
+const KINDS: [(&str, &[&str]); 7] = [
     (
         "time",
-        r#"(?x)
-        \b\d{4}-\d{2}-\d{2}[T\ ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:\ ?(?:Z|UTC|GMT|[+-]\d{2}:?\d{2})\b)?
-        | \b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?\ +(?:\d{1,2}\ +)?[A-Z][a-z]{2}\ +(?:\d{1,2}\ +)?(?:\d{4}\ +)?\d{2}:\d{2}:\d{2}(?:\ +[A-Z]{3,4})?(?:\ +\d{4})?
-        | \b\d{2}:\d{2}:\d{2}(?:[.,]\d+)?\b
-        | \btimestamp="[^"]*""#,
+        &[
+            r#"<test(?:suites?|case)\b[^>]*?\btimestamp="(?P<noise>[^"]*)""#,
+            r"(?m)^\s*\[?(?P<noise>POINT)",
+            r"(?P<noise>POINT)\]?\s+\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL|CRITICAL)\b",
+            r"(?i)\b(?:started|finished|completed|ran)\ (?:at|on):?\s+(?P<noise>POINT)",
+        ],
     ),
     (
         "duration",
-        r#"(?x)
-        \btime="\d+(?:\.\d+)?"
-        | \b\d+:\d{2}(?::\d{2})?\.\d+\b
-        | \b\d:\d{2}:\d{2}\b
-        | \b(?:\d+(?:\.\d+)?\ ?(?:h|hrs?|hours?|m|mins?|minutes?)\ ?)*
-          \d+(?:[.,]\d+)?\ ?(?:ns|nanoseconds?|us|µs|μs|microseconds?|ms|milliseconds?|s|secs?|seconds?|mins?|minutes?|hrs?|hours?)\b
-        | \(cached\)"#,
+        &[
+            r#"<test(?:suites?|case)\b[^>]*?\btime="(?P<noise>\d+(?:\.\d+)?)""#,
+            r"(?i)\b(?:finished|passed|failed|errors?|warnings?|skipped|ignored|deselected|xfailed|xpassed|tests?|suites?|files?|modules?|packages?|target\(s\)|done|built|compiled|completed|ready|ran|checked|formatted|up\ to\ date)\s+in\s+(?P<noise>LENGTH)",
+            r"\b(?:took|Took)\s+(?P<noise>LENGTH)",
+            r"\b(?:Time(?:\ elapsed)?|Duration|Elapsed|Elapsed\ time|Total\ time|Total\ Time|real|user|sys)(?:\s*:\s*|\s+)(?P<noise>LENGTH)",
+            r"\bestimated\s+(?P<noise>LENGTH)",
+            r"(?:[✓✔√✗✘×✕]|---\s(?:PASS|FAIL|SKIP):|\b\d+\s(?:passing|failing|pending))[^()\n]*\((?P<noise>LENGTH)\)",
+            r"\b(?:ok|FAIL)\s+\S+\s+(?P<noise>LENGTH|\(cached\))",
+            r"\bin\s+⟨duration⟩\s+\((?P<noise>\d+:\d{2}:\d{2})\)",
+        ],
     ),
     (
         "temporary path",
-        r#"(?x)
-        (?:/private)?/(?:tmp|var/tmp|var/folders|dev/shm)/[^\s'"`)\]}>,;:]+
-        | [A-Za-z]:\\(?:[^\s'"]*\\)?Temp\\[^\s'"`)\]}>,;]+"#,
+        &[
+            r#"(?:/private)?/(?:tmp|var/tmp|var/folders|dev/shm)/[^\s'"`)\]}>,;:]+"#,
+            r#"[A-Za-z]:\\(?:[^\s'"]*\\)?Temp\\[^\s'"`)\]}>,;]+"#,
+        ],
     ),
-    ("address", r"\b0x[0-9a-fA-F]{4,16}\b|\b(?:127\.0\.0\.1|localhost|\[::1\]):\d{2,5}\b"),
-    ("seed", r"(?i)\b(?:random(?:ized|ly)?[ -](?:with[ -])?)?(?:order[ -])?seed(?: is|:|=| )\s*-?\d+\b"),
-    ("process", r"(?i)\b(?:pid|process(?: id)?|thread(?: id)?)[ :=#]+\d+\b"),
-    ("progress", r"\[\s*\d{1,3}%\]"),
+    ("address", &[r"\b0x[0-9a-fA-F]{4,16}\b|\b(?:127\.0\.0\.1|localhost|\[::1\]):\d{2,5}\b"]),
+    ("seed", &[r"(?i)\b(?:random(?:ized|ly)?[ -](?:with[ -])?)?(?:order[ -])?seed(?: is|:|=| )\s*-?\d+\b"]),
+    ("process", &[r"(?i)\b(?:pid|process(?: id)?|thread(?: id)?)[ :=#]+\d+\b"]),
+    ("progress", &[r"\[\s*\d{1,3}%\]"]),
 ];
 
 static KNOWN: LazyLock<Vec<(&'static str, Regex)>> = LazyLock::new(|| {
-    KINDS
-        .iter()
-        .map(|(name, pattern)| (*name, Regex::new(pattern).expect("the patterns above are valid")))
-        .collect()
+    let patterns =
+        KINDS.iter().flat_map(|(name, patterns)| patterns.iter().map(move |pattern| (*name, pattern)));
+    let regex = |(name, pattern): (&'static str, &&str)| {
+        let pattern = pattern.replace("LENGTH", LENGTH).replace("POINT", POINT);
+        (name, Regex::new(&pattern).expect("the patterns above are valid"))
+    };
+    patterns.map(regex).collect()
 });
 
 /// The kinds of noise that a comparison leaves out: the known ones and those that a person declares.
@@ -84,13 +100,18 @@ impl Masks {
         let declared = self.declared.iter().map(|regex| ("declared", regex));
         let known = KNOWN.iter().map(|(name, regex)| (*name, regex));
         declared.chain(known).fold(text.to_owned(), |text, (name, regex)| {
-            let found = regex.find_iter(&text).count();
-            if found == 0 {
-                return text;
+            let mut masked = String::with_capacity(text.len());
+            let mut done = 0;
+            for found in regex.captures_iter(&text) {
+                let Some(noise) = found.name("noise").or_else(|| found.get(0)) else { continue };
+                masked.push_str(text.get(done..noise.start()).unwrap_or_default());
+                let (open, close) = BRACKETS;
+                masked.push_str(&format!("{open}{name}{close}"));
+                *counts.entry(name.to_owned()).or_default() += 1;
+                done = noise.end();
             }
-            *counts.entry(name.to_owned()).or_default() += found;
-            let (open, close) = BRACKETS;
-            regex.replace_all(&text, regex::NoExpand(&format!("{open}{name}{close}"))).into_owned()
+            masked.push_str(text.get(done..).unwrap_or_default());
+            masked
         })
     }
 }
@@ -147,9 +168,23 @@ mod tests {
             assert_eq!(masked(left), masked(right));
             assert!(masked(left).contains(BRACKETS.0), "{left}");
         }
-        for text in
-            ["1 passed", "3 examples, 1 failure", "line 12: x = 0x1", "5 items", "version 1.2.3", "10 m tall"]
-        {
+        for text in [
+            "1 passed",
+            "3 examples, 1 failure",
+            "line 12: x = 0x1",
+            "5 items",
+            "version 1.2.3",
+            "10 m tall",
+            // Lengths of time and points in time that are data.
+            r#"{"timeout": "30s", "p99": "200 ms"}"#,
+            "limit 200 ms, found 250 ms",
+            "the lease expires in 30 s",
+            "retry after 5 seconds (30s at most)",
+            "duration: 5s",
+            "id,when\n7,2026-02-02T10:00:00Z",
+            "meeting from 10:30:00 to 11:15:00",
+            r#"<slot time="3.5" timestamp="now"/>"#,
+        ] {
             assert_eq!(masked(text), text);
         }
     }
@@ -159,8 +194,8 @@ mod tests {
         let masks = Masks::with(&["build-[0-9]+".to_owned()]).unwrap();
         let mut counts = BTreeMap::new();
         assert_eq!(
-            masks.apply("build-17 took 3s and 4s", &mut counts),
-            "⟨declared⟩ took ⟨duration⟩ and ⟨duration⟩"
+            masks.apply("build-17 took 3s, 2 passed in 4s, waits 4s", &mut counts),
+            "⟨declared⟩ took ⟨duration⟩, 2 passed in ⟨duration⟩, waits 4s"
         );
         assert_eq!(counts, BTreeMap::from([("declared".to_owned(), 1), ("duration".to_owned(), 2)]));
         assert!(Masks::with(&["(".to_owned()]).is_err());

@@ -10,7 +10,7 @@ mod options;
 mod program;
 
 pub use crate::shell::{Pipeline, ShellRefusal, Simple, parse_pipeline};
-pub use compare::{Comparison, Outcome, Recorded, Reproduction, compare};
+pub use compare::{Comparison, Extent, Outcome, Recorded, Reproduction, compare};
 pub use mask::{Masks, NotAPattern};
 
 use hence_canon::Value;
@@ -51,6 +51,10 @@ pub fn candidates(trace: &Trace) -> Vec<Candidate> {
                     reproducibility.get("expected_output").and_then(|output| output.get("result_summary")),
                 ),
                 exit_code: recorded_exit_code(action),
+                extent: match command.starts_with("hence replay ") {
+                    true => Extent::Statement,
+                    false => Extent::Output,
+                },
             },
             judgement: judge(command),
         })

@@ -156,7 +156,6 @@ const FORMS: &[Form] = &[
     Form { kind: "password", accepts: is_given, pattern: r"\b[\w.-]+:([^\s\x22'|]+)[\x22']?\s*\|\s*(?:sudo\s+)?chpasswd" },
     Form { kind: "password", accepts: is_given, pattern: r"\s-U[ =]?[\x22']?[^\s%\x22']+%([^\s\x22']+)" },
     Form { kind: "password", accepts: is_given, pattern: r"\bopenssl\b[^|;&\n]*?\s-[kK]\s+[\x22']?([^\s\x22']+)" },
-    Form { kind: "password", accepts: is_given_text, pattern: r"\bvault\s+(?:kv\s+(?:put|patch)|write)\b[^|;&\n]*?\s[\w.-]+=[\x22']?([^\s\x22']+)" },
     Form { kind: "password", accepts: is_given, pattern: r"(?:^|\s)[\w.*-]+:(?:\d{4,5}|\*):[\w*-]+:[\w*.-]+:([^\s:]{3,})" },
     Form { kind: "private_key", accepts: always, pattern: r"(?s)PuTTY-User-Key-File-\d:.*?Private-Lines:\s*\d+\s+([A-Za-z0-9+/=\s]+?)\s*(?:Private-MAC|$)" },
     Form { kind: "assignment", accepts: is_given_text, pattern: r"(?i)\b[\w.-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|_pass|_pwd)[\w.-]*=((?:\x22[^\x22\s]+\x22|'[^'\s]+'){2,})" },
@@ -174,6 +173,34 @@ static SINGLE: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     FORMS.iter().map(pattern).collect()
 });
 
+/// Commands that store several secrets, each given as `NAME=VALUE` after them.
+static STORED: LazyLock<Regex> = LazyLock::new(|| {
+    let commands = r"\b(?:vault\s+(?:kv\s+(?:put|patch)|write)|(?:fly|flyctl|doppler)\s+secrets\s+(?:set|import)|heroku\s+config:set|supabase\s+secrets\s+set)\b((?:\x22[^\x22]*\x22|'[^']*'|[^|;&\n\x22'])*)";
+    Regex::new(commands).expect("the pattern is written here and tested")
+});
+
+/// A name and its value among the arguments of a command; the quotes may be around both.
+static STORED_VALUE: LazyLock<Regex> = LazyLock::new(|| {
+    let pair = r"\s(?:[\w./-]+=(?:\x22([^\x22]*)\x22|'([^']*)'|([^\s\x22']+))|\x22[\w./-]+=([^\x22]*)\x22|'[\w./-]+=([^']*)')";
+    Regex::new(pair).expect("the pattern is written here and tested")
+});
+
+/// Adds every secret that a command stores. One form finds one secret of a command, and these have many.
+fn add_stored(text: &str, found: &mut Vec<(Range<usize>, usize, &'static str)>) {
+    for command in STORED.captures_iter(text) {
+        let Some(arguments) = command.get(1) else { continue };
+        for pair in STORED_VALUE.captures_iter(arguments.as_str()) {
+            let Some(value) = pair.iter().skip(1).flatten().next() else { continue };
+            // Options of the command, such as `-cas=0`, are no secrets.
+            let is_option = pair.get(0).is_some_and(|whole| whole.as_str().trim_start().starts_with('-'));
+            if !value.is_empty() && !is_option && is_given_text("", value.as_str()) {
+                let start = arguments.start() + value.start();
+                found.push((start..start + value.len(), FORMS.len(), "password"));
+            }
+        }
+    }
+}
+
 /// Returns the secrets of a text with the rank of their form: a lower rank tells more.
 pub(super) fn matches(text: &str) -> Vec<(Range<usize>, usize, &'static str)> {
     let mut found = Vec::new();
@@ -187,6 +214,7 @@ pub(super) fn matches(text: &str) -> Vec<(Range<usize>, usize, &'static str)> {
             }
         }
     }
+    add_stored(text, &mut found);
     found
 }
 

@@ -10,7 +10,7 @@ mod script;
 
 pub use pipeline::{Pipeline, ShellRefusal, Simple, parse_pipeline};
 
-pub(crate) use lexer::{ExpansionSource, Quotes, Redirect, RedirectKind, Token, Word};
+pub(crate) use lexer::{ExpansionSource, Quotes, Redirect, RedirectKind, Token, TokenKind, Word};
 pub(crate) use script::{Command, ForLoop, Guard, Item, Join, Script, Stage, is_name};
 
 /// The nesting of groups and substitutions that is read; deeper ones are passed over.

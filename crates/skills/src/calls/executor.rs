@@ -448,7 +448,8 @@ impl<'a> CallExecutor<'a> {
 
     /// Handles a call that was made and may have taken effect, as its recovery says.
     ///
-    /// With recovery `retry` the step's retry rule repeats the call if its cause may pass. Whether it is repeated or not, the
+    /// With recovery `retry`, or a key by which repeated calls are recognised, the step's retry rule repeats the call if its
+    /// cause may pass. Whether it is repeated or not, the
     /// record says that nobody knows whether this attempt took effect.
     fn decide(
         &self,
@@ -456,7 +457,11 @@ impl<'a> CallExecutor<'a> {
         name: CallName,
         cause: &CallError,
     ) -> Result<Result<Reply, CallError>, SinkError> {
-        match self.recovery(call) {
+        let recovery = match self.host.knows_repeated_calls(call.capability) {
+            true => Recovery::Retry,
+            false => self.recovery(call),
+        };
+        match recovery {
             Recovery::Retry => {
                 let reply = Err(cause.clone().undecided());
                 self.log.note(Entry::Reply { call: name, reply: reply.clone() }, Durability::Buffered)?;

@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use hence_canon::{Object, Value};
 use hence_cognition::failure::UNDECIDED;
-use hence_cognition::run::{CallError, Reply, StepOutcome};
+use hence_cognition::run::{CallError, Effect, MadeCall, Reply, StepOutcome};
 
 use super::entry::{Answer, CallName, Entry, EntryError, Intent, Question, QuestionKind, Spent};
 
 /// The member of a reply's `meta` that says how often a call was begun, where that is more than once.
 pub(crate) const BEGUN_KEY: &str = "begun";
+
+/// The reason why nobody knows whether a call happened, where the process that made it did not live to say another.
+const NO_REPLY: &str = "it was begun, and its reply is not known";
 
 /// The status of a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,6 +32,8 @@ pub enum CallStatus {
 #[derive(Clone, Debug, Default)]
 pub struct CallHistory {
     calls: BTreeMap<Arc<str>, LoggedCall>,
+    /// The number of calls that were named so far.
+    named: usize,
     outcomes: BTreeMap<Arc<str>, StepOutcome>,
     /// The exchanges with models in calls that gave no reply, by key, with the step of each.
     exchanges: BTreeMap<Arc<str>, (Arc<str>, Value)>,
@@ -39,8 +44,12 @@ pub struct CallHistory {
 #[derive(Clone, Debug)]
 struct LoggedCall {
     name: CallName,
+    /// The number of calls that the log names before it.
+    place: usize,
     /// The intent of its last attempt, until the reply is known.
     intent: Option<Intent>,
+    /// The input and the idempotency key of its last attempt, or the input of its question, also after the reply.
+    asked: Option<(Value, Arc<str>)>,
     /// The number of times it was begun.
     begun: u64,
     /// The person who decided to repeat it, as they said.
@@ -137,13 +146,30 @@ impl CallHistory {
         if known.as_ref().is_some_and(|known| matches!(known.status, CallStatus::Replied(_))) {
             return;
         }
-        let (before, begun, repeated_by) = match known {
-            Some(known) => (known.intent.take(), known.begun, known.repeated_by.take()),
-            None => (None, 0, None),
+        let (before, begun, repeated_by, asked, place) = match known {
+            Some(known) => {
+                let (intent, asked) = (known.intent.take(), known.asked.take());
+                (intent, known.begun, known.repeated_by.take(), asked, Some(known.place))
+            }
+            None => (None, 0, None, None, None),
         };
         let begun = begun + u64::from(status == CallStatus::Begun);
-        let intent = intent.or(before).filter(|_| !matches!(status, CallStatus::Replied(_)));
-        self.calls.insert(name.key.clone(), LoggedCall { name, intent, begun, repeated_by, status });
+        let intent = intent.or(before);
+        let asked = match (&intent, &status) {
+            (Some(intent), _) if intent.input.is_some() => {
+                intent.input.clone().map(|input| (input, intent.idempotency_key.clone()))
+            }
+            (intent, CallStatus::Asked(question)) => {
+                let key = intent.as_ref().map(|intent| intent.idempotency_key.clone());
+                Some((question.input.clone(), key.unwrap_or_default()))
+            }
+            _ => asked,
+        };
+        let intent = intent.filter(|_| !matches!(status, CallStatus::Replied(_)));
+        let place = place.unwrap_or(self.named);
+        self.named = self.named.max(place + 1);
+        let call = LoggedCall { place, intent, asked, begun, repeated_by, status, name };
+        self.calls.insert(call.name.key.clone(), call);
     }
 
     /// Checks that a call waits for this kind of answer.
@@ -196,6 +222,11 @@ impl CallHistory {
         Some(Object::from_iter(members))
     }
 
+    /// Returns how often a call that acts was begun.
+    pub(crate) fn times_begun(&self, key: &str) -> u64 {
+        self.calls.get(key).map_or(0, |call| call.begun)
+    }
+
     /// Returns what was exchanged with a model in a call that gave no reply.
     pub fn exchange(&self, key: &str) -> Option<&Value> {
         self.exchanges.get(key).map(|(_, exchange)| exchange)
@@ -237,6 +268,40 @@ impl CallHistory {
     /// Iterates over the calls that act and were begun, whatever became of them.
     pub fn begun_calls(&self) -> impl Iterator<Item = &CallName> {
         self.calls.values().filter(|call| call.begun > 0).map(|call| &call.name)
+    }
+
+    /// Returns the calls that act and were begun, and the answers of people, in the order in which the log names them. A call
+    /// without a reply is undecided, also one that a person decided to repeat and that was not begun again.
+    pub fn made_calls(&self, is_question: impl Fn(&str) -> bool) -> Vec<MadeCall> {
+        let made = |call: &LoggedCall| {
+            let effect = match call.begun > 0 {
+                true => Effect::Acts,
+                false if is_question(&call.name.capability) => Effect::Asks,
+                false => return None,
+            };
+            let undecided =
+                |reason: &str| Err(CallError::Failed { class: UNDECIDED.into(), message: reason.into() });
+            let reply = match &call.status {
+                CallStatus::Replied(reply) => reply.clone(),
+                CallStatus::Asked(question) if effect == Effect::Acts => {
+                    undecided(question.reason.as_deref().unwrap_or(NO_REPLY))
+                }
+                CallStatus::Begun | CallStatus::Again if effect == Effect::Acts => undecided(NO_REPLY),
+                CallStatus::Begun | CallStatus::Again | CallStatus::Asked(_) => return None,
+            };
+            let (input, idempotency_key) = call.asked.clone().unwrap_or_default();
+            Some(MadeCall::logged(
+                &call.name.key,
+                call.name.capability.clone(),
+                effect,
+                input,
+                idempotency_key,
+                reply,
+            ))
+        };
+        let mut calls: Vec<&LoggedCall> = self.calls.values().collect();
+        calls.sort_by_key(|call| call.place);
+        calls.into_iter().filter_map(made).collect()
     }
 
     /// Returns the time that the processes of the run have spent, as far as it was measured.

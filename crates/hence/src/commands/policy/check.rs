@@ -207,11 +207,11 @@ pub(super) fn run(context: &Context, args: &PolicyCheckArgs) -> Result<Exit, Cli
     }
     let mut exit = if report.passes { Exit::Yes } else { Exit::No };
     for name in args.traces.iter().filter(|name| !Path::new(name.as_str()).exists()) {
-        // The trace is made of the records. A rule about what no record has yet was not judged.
-        let unjudged =
+        // What no record has yet is judged as far as it is known; its result may still change a verdict.
+        let unrecorded =
             Journal::of_target(context, name).ok().map(|journal| ActingCalls::in_call_log(&journal));
-        for call in unjudged.transpose()?.unwrap_or_default() {
-            context.say(format_args!("not judged: {}, and no record has it yet", call.text()));
+        for call in unrecorded.transpose()?.unwrap_or_default() {
+            context.say(format_args!("not final: {}, and no record has it yet", call.text()));
             exit = exit.max(if report.passes { Exit::Partial } else { exit });
         }
     }

@@ -23,11 +23,11 @@ fn a_push_that_an_earlier_command_made_a_forced_one_is_forced() {
     claude.calls("Write", r#"{"file_path": "/p/ship.sh", "content": "git push -f\n"}"#).result("ok", false);
     claude.bash("bash ship.sh", "done", false);
     assert_eq!(*at(&claude.trace(), "/actions/1/request/force"), true.into());
-    // A command that was refused defined nothing.
+    // A command that was refused defined nothing, so nobody knows what the variable holds.
     let mut claude = Claude::asked("Push the change to the remote");
     let refused = "The user doesn't want to proceed with this tool use. The tool use was rejected";
     claude.bash("export OPTS=--force", refused, true).bash("git push $OPTS", "done", false);
-    assert_eq!(*at(&claude.trace(), "/actions/1/request/force"), false.into());
+    assert_eq!(*at(&claude.trace(), "/actions/1/request/force/not_known"), "$OPTS".into());
 }
 
 #[test]
