@@ -46,14 +46,14 @@ pub(crate) fn since(text: &str) -> Result<Instant, CliError> {
     if let Some(given) = given {
         return Ok(given);
     }
-    offset(text, -1, hint::GIVE_TIME)
+    offset(text, -1, hint::argument::GIVE_SINCE)
 }
 
 /// Returns the time that lies so long before or after now.
 fn offset(text: &str, sign: i64, advice: hint::Hint) -> Result<Instant, CliError> {
     let refused = || {
         let message = format!("expected a time, a day, or a number with s, m, h, d or w, found {text:?}");
-        CliError::new(Code::Refused, message).with_hint(advice.clone())
+        CliError::new(Code::Argument, message).with_hint(advice.clone())
     };
     let unit = text.chars().last().ok_or_else(refused)?;
     let seconds = match unit {
@@ -89,7 +89,7 @@ pub(crate) fn second_of(instant: Instant) -> Result<Timestamp, CliError> {
     let seconds: String = instant.to_string().chars().take("2026-02-09T10:00:00".len()).collect();
     Timestamp::parse(&format!("{seconds}Z")).map_err(|_| {
         let message = format!("expected a time in the years 0000 to 9999, found {instant}");
-        CliError::new(Code::Refused, message).with_hint(hint::GIVE_TIME)
+        CliError::new(Code::Argument, message).with_hint(hint::GIVE_TIME)
     })
 }
 

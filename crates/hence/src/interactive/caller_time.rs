@@ -16,7 +16,7 @@ impl CallerTime {
     pub(crate) fn of(given: Option<&str>) -> Result<Self, CliError> {
         let parse = |text: &str| {
             let time = text.parse::<Timestamp>();
-            let time = time.map_err(|error| CliError::at(Code::Refused, "--now", error))?;
+            let time = time.map_err(|error| CliError::at(Code::Argument, "--now", error))?;
             // A record spells its year with four digits, and the problem of a new run names this time.
             clock::second_of(time).map(|_| time)
         };

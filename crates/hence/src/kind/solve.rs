@@ -62,7 +62,7 @@ pub(crate) fn start(context: &Context, args: &SolveArgs) -> Result<Exit, CliErro
         let (id, number) = new_id.next(&store, tried)?;
         let created_at = match (&args.now, stored_time(&store, &id).filter(|_| new_id.is_given())) {
             (Some(text), _) => {
-                Timestamp::parse(text).map_err(|error| CliError::at(Code::Refused, "--now", error))?
+                Timestamp::parse(text).map_err(|error| CliError::at(Code::Argument, "--now", error))?
             }
             (None, Some(stored)) => stored,
             (None, None) => crate::clock::now()?,
