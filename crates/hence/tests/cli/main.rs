@@ -31,6 +31,7 @@ mod concurrent_variables;
 mod descendants;
 mod document;
 mod effects;
+mod examples;
 mod fixtures;
 mod fleet;
 #[cfg(target_os = "linux")]
@@ -74,6 +75,7 @@ mod review;
 mod run;
 mod same_bytes;
 mod schema;
+mod screens;
 mod second_look;
 mod secrets;
 #[cfg(unix)]
