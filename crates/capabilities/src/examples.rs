@@ -1,6 +1,9 @@
 //! An example of an input for each built-in capability. Its output is computed when it is shown.
 
 use hence_canon::{Value, parse};
+use hence_skills::{WAIT_FOR, WAIT_UNTIL};
+
+use crate::HUMAN_ASK;
 
 /// The inputs, by id, as JSON.
 const EXAMPLES: [(&str, &str); 37] = [
@@ -10,7 +13,7 @@ const EXAMPLES: [(&str, &str); 37] = [
     ),
     (
         "data.aggregate",
-        r#"{"items": [{"team": "a", "cost": 3}, {"team": "b", "cost": 4}, {"team": "a", "cost": 5}], "by": "team", "values": "cost"}"#,
+        r#"{"items": [{"team": "a", "cost": 3}, {"team": "b", "cost": 4}, {"team": "a", "cost": 5}], "by": "team", "value": "cost"}"#,
     ),
     ("data.concat", r#"{"lists": [[1, 2], null, [3]]}"#),
     (
@@ -61,7 +64,7 @@ const EXAMPLES: [(&str, &str); 37] = [
         r#"{"records": [{"amount": 5}, {"amount": 50}], "rules": [{"id": "small", "expect": "inputs.amount <= vars.most"}], "with": {"most": 10}}"#,
     ),
     ("table.parse", r#"{"text": "name,n\nAda,3\n", "types": {"n": "integer"}}"#),
-    ("table.write", r#"{"rows": [{"name": "Ada", "n": 3}]}"#),
+    ("table.write", r#"{"rows": [{"n": 3, "name": "Ada"}]}"#),
     ("text.diff", r#"{"before": "a\nb", "after": "a\nc"}"#),
     ("text.extract", r#"{"text": "order 17, order 18", "pattern": "order (?<number>[0-9]+)"}"#),
     ("text.join", r#"{"parts": ["a", "b", 3], "separator": ", "}"#),
@@ -76,9 +79,16 @@ const EXAMPLES: [(&str, &str); 37] = [
     ("text.template_each", r#"{"template": "- {{name}}", "items": [{"name": "Ada"}, {"name": "Kim"}]}"#),
 ];
 
-/// Returns an input with which a built-in capability can be called.
+/// The inputs of capabilities whose output depends on a person or on the time.
+const WAITING: [(&str, &str); 3] = [
+    (HUMAN_ASK, r#"{"question": "Send the report?", "options": ["yes", "no"]}"#),
+    (WAIT_FOR, r#"{"seconds": 1}"#),
+    (WAIT_UNTIL, r#"{"time": "2026-02-09T10:00:00Z"}"#),
+];
+
+/// Returns an input with which a built-in capability, a timer or `human.ask` can be called.
 pub(crate) fn example(id: &str) -> Option<Value> {
-    let (_, input) = EXAMPLES.iter().find(|(known, _)| *known == id)?;
+    let (_, input) = EXAMPLES.iter().chain(&WAITING).find(|(known, _)| *known == id)?;
     Some(parse(input.as_bytes()).expect("a test parses every example"))
 }
 
@@ -87,6 +97,14 @@ mod tests {
     use super::*;
     use crate::Library;
     use crate::families::FAMILIES;
+    use hence_cognition::capability::Registry as _;
+
+    #[test]
+    fn every_example_of_waiting_is_json() {
+        for (id, _) in WAITING {
+            assert!(example(id).is_some_and(|input| input.as_object().is_some()), "{id}");
+        }
+    }
 
     #[test]
     fn every_built_in_capability_has_an_example_that_works() {
@@ -97,6 +115,11 @@ mod tests {
             let input = example(id).unwrap_or_else(|| panic!("no example of {id}"));
             if let Some(Err(refusal)) = library.call_built_in(id, &input) {
                 panic!("{id}: {refusal}");
+            }
+            // A function ignores members that it does not know, so the contract is asked.
+            let spec = library.capability(id).unwrap();
+            for name in input.as_object().unwrap().keys() {
+                assert!(spec.inputs.iter().any(|(known, _)| **known == **name), "{id} has no input {name}");
             }
         }
     }

@@ -91,9 +91,11 @@ impl Library {
         self.built_in.values().map(|(one, _)| (one.id, one.does))
     }
 
-    /// Returns an input with which a built-in capability can be called.
+    /// Returns an input with which a built-in capability, a timer or `human.ask` can be called; `None` for what a file
+    /// declares.
     pub fn example(&self, id: &str) -> Option<Value> {
-        self.built_in.get(id).and_then(|(one, _)| crate::examples::example(one.id))
+        let is_declared = self.declared.iter().any(|(declared, _)| **declared == *id);
+        if is_declared { None } else { crate::examples::example(id) }
     }
 
     /// Returns the only words that an input of a built-in capability allows; none if every text is allowed.

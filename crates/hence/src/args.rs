@@ -61,8 +61,14 @@ pub(crate) struct Args {
     /// Print results and errors only, no hints and no progress
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
-    /// Colour the output
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    /// Colour the output: auto is on a terminal, unless NO_COLOR is set
+    #[arg(
+        long,
+        global = true,
+        value_name = "auto|always|never",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
     pub(crate) color: Color,
     /// Do not show long output page by page
     #[arg(long, global = true)]

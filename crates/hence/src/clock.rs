@@ -46,14 +46,14 @@ pub(crate) fn since(text: &str) -> Result<Instant, CliError> {
     if let Some(given) = given {
         return Ok(given);
     }
-    offset(text, -1, hint::GIVE_TIME)
+    offset(text, -1, hint::argument::GIVE_SINCE)
 }
 
 /// Returns the time that lies so long before or after now.
 fn offset(text: &str, sign: i64, advice: hint::Hint) -> Result<Instant, CliError> {
     let refused = || {
         let message = format!("expected a time, a day, or a number with s, m, h, d or w, found {text:?}");
-        CliError::new(Code::Refused, message).with_hint(advice.clone())
+        CliError::new(Code::Argument, message).with_hint(advice.clone())
     };
     let unit = text.chars().last().ok_or_else(refused)?;
     let seconds = match unit {
@@ -97,7 +97,7 @@ pub(crate) fn given(text: &str) -> Result<Instant, CliError> {
             GIVEN_YEARS.end(),
             text.chars().take(80).collect::<String>()
         );
-        CliError::new(Code::Refused, message).with_hint(hint::GIVE_TIME)
+        CliError::new(Code::Argument, message).with_hint(hint::GIVE_TIME)
     };
     let time: Instant = text.parse().map_err(|_| refused())?;
     let year = time.to_string().split('-').next().and_then(|year| year.parse().ok());
@@ -110,7 +110,7 @@ pub(crate) fn given(text: &str) -> Result<Instant, CliError> {
 /// [`CliError`] that names the accepted form.
 pub(crate) fn given_second(text: &str) -> Result<Timestamp, CliError> {
     let time = Timestamp::parse(text)
-        .map_err(|error| CliError::at(Code::Refused, "--now", error).with_hint(hint::GIVE_TIME))?;
+        .map_err(|error| CliError::at(Code::Argument, "--now", error).with_hint(hint::GIVE_TIME))?;
     given(text).map(|_| time)
 }
 
@@ -122,7 +122,7 @@ pub(crate) fn second_of(instant: Instant) -> Result<Timestamp, CliError> {
     let seconds: String = instant.to_string().chars().take("2026-02-09T10:00:00".len()).collect();
     Timestamp::parse(&format!("{seconds}Z")).map_err(|_| {
         let message = format!("expected a time in the years 0000 to 9999, found {instant}");
-        CliError::new(Code::Refused, message).with_hint(hint::GIVE_TIME)
+        CliError::new(Code::Argument, message).with_hint(hint::GIVE_TIME)
     })
 }
 

@@ -43,8 +43,10 @@ macro_rules! codes {
 codes! {
     /// A document is not JSON.
     NotJson = "E0101" => No;
-    /// A problem or an argument of a run is refused.
+    /// A problem or a skill is refused.
     Refused = "E0102" => No;
+    /// An argument of a command is refused.
+    Argument = "E0103" => Usage;
     /// The store cannot be opened.
     NotAStore = "E0201" => Store;
     /// No run has that id.
@@ -184,5 +186,27 @@ impl Code {
 impl fmt::Display for Code {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_exit_code_is_documented_where_people_look_for_it() {
+        let json = include_str!("../../../docs/json.md");
+        for code in Code::ALL {
+            let exit = code.exit() as u8;
+            assert!(
+                code.page().contains(&format!("Exit code {exit}")),
+                "{code}: its page says another exit code"
+            );
+            let row = json.lines().find(|line| line.starts_with(&format!("| {exit} | ")));
+            assert!(
+                row.is_some_and(|row| row.contains(code.as_str())),
+                "{code}: docs/json.md, exit code {exit}"
+            );
+        }
     }
 }

@@ -12,6 +12,7 @@ use crate::args::Args;
 use crate::error::CliError;
 use crate::escape::{escape, escape_json, is_visible_json};
 use crate::hint::Hint;
+use crate::layout::fit;
 use crate::pager::{self, Shown};
 use crate::report::Text;
 use crate::store_place::StorePlace;
@@ -132,7 +133,7 @@ impl Context {
     /// Prints a message to stderr; nothing with --json.
     pub(crate) fn say(&self, text: impl std::fmt::Display) {
         if !self.json && !self.quiet {
-            talk(escape(&text.to_string()));
+            talk(fit(&escape(&text.to_string()), terminal::message_width()));
         }
     }
 
@@ -148,7 +149,7 @@ impl Context {
 
     /// Prints a report as text, even with --json.
     pub(crate) fn print_as_text<R: Text>(&self, report: &R) -> Result<(), CliError> {
-        self.write_document(&terminal::paint(&report.text()))
+        self.write_document(&terminal::paint(&report.fitted(terminal::width())))
     }
 
     /// Prints a report that may be long: as [`print`](Self::print) does, and page by page on a terminal that it does not fit.
@@ -156,7 +157,7 @@ impl Context {
         if self.json || self.pager == Pager::Never {
             return self.print(report);
         }
-        let text = report.text();
+        let text = report.fitted(terminal::width());
         match pager::show(&terminal::paint(&text)) {
             Shown::Yes => Ok(()),
             Shown::No => self.print_as_text(report),
@@ -180,7 +181,7 @@ impl Context {
     }
 
     fn render<R: Text + Serialize>(&self, report: &R) -> String {
-        let text = if self.json { to_json(report) } else { report.text() };
+        let text = if self.json { to_json(report) } else { report.fitted(terminal::message_width()) };
         format!("{}\n", text.trim_end_matches('\n'))
     }
 
@@ -206,15 +207,21 @@ impl Context {
         }
         let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
         let cyan = Style::new().fg_color(Some(AnsiColor::Cyan.into()));
-        talk(format_args!("{red}error[{}]{red:#}: {}", error.code, escape(&error.message)));
+        let width = terminal::message_width();
+        let tagged = |style: Style, tag: &str, text: &str| {
+            let lines = fit(&format!("{tag}: {text}"), width);
+            let rest = lines.strip_prefix(tag).unwrap_or_default();
+            talk(format_args!("{style}{tag}{style:#}{rest}"));
+        };
+        tagged(red, &format!("error[{}]", error.code), &escape(&error.message));
         for finding in &error.findings {
-            talk(format_args!("  {}", escape(finding)));
+            talk(fit(&format!("  {}", escape(finding)), width));
         }
         for cause in error.causes() {
-            talk(format_args!("  caused by: {}", escape(&cause)));
+            talk(fit(&format!("  caused by: {}", escape(&cause)), width));
         }
         let hint = escape(error.hint.as_str());
-        talk(format_args!("{cyan}hint{cyan:#}: {hint}; `hence explain {}` says more", error.code));
+        tagged(cyan, "hint", &format!("{hint}; `hence explain {}` says more", error.code));
     }
 }
 

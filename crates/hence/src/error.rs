@@ -119,8 +119,15 @@ impl CliError {
     pub(crate) fn refused(name: &str, findings: &Findings) -> Self {
         let count = findings.iter().len();
         let things = if count == 1 { "finding" } else { "findings" };
-        Self::new(Code::Refused, format!("{name} is refused: {count} {things}"))
-            .with_findings(findings.lines())
+        let lines: Vec<String> = findings.lines().collect();
+        // These two are no members of a problem: --now and --engine-version give them.
+        let is_argument =
+            |line: &String| ["now: ", "engine_version: "].iter().any(|name| line.starts_with(name));
+        let (code, name) = match lines.iter().all(is_argument) {
+            true => (Code::Argument, "the command line"),
+            false => (Code::Refused, name),
+        };
+        Self::new(code, format!("{name} is refused: {count} {things}")).with_findings(lines)
     }
 
     /// Describes a record that cannot be read.

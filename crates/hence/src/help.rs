@@ -4,7 +4,7 @@ use clap::builder::StyledStr;
 use clap::{Command, CommandFactory as _};
 
 use crate::args::Args;
-use crate::report::wrap;
+use crate::layout::wrap;
 use crate::terminal;
 
 /// The widest help, which is easier to read than a wider one.

@@ -2,6 +2,8 @@
 //!
 //! Only this file can make a [`Hint`], so advice written anywhere else does not compile.
 
+pub(crate) mod argument;
+mod position;
 pub(crate) mod queue;
 
 use std::borrow::Cow;
@@ -13,6 +15,10 @@ use hence_variables::Refusal;
 use crate::code::Code;
 use crate::context::Context;
 use crate::escape::escape;
+
+pub(crate) use position::{
+    after_the_end, checkpoint_after_the_end, record_calls_first, repeat_after_rollback,
+};
 
 /// A piece of advice: the next thing a person can do, without a full stop.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -43,6 +49,7 @@ pub(crate) const fn for_code(code: Code) -> Hint {
     Hint::fixed(match code {
         Code::NotJson => "fix the document at that place",
         Code::Refused => "fix what is listed and run it again; nothing was run or stored",
+        Code::Argument => argument::FIX,
         Code::NotAStore => "name another folder with --store, or use the version that wrote this one",
         Code::NoSuchRun => "`hence runs` lists the runs; --store names another folder",
         Code::Ambiguous => "give more of the id",
@@ -506,41 +513,6 @@ pub(crate) fn fork_partial(run: &str, step: &str) -> Hint {
         word(run),
         word(step)
     ))
-}
-
-/// The advice for a rollback after which calls that act would be made again.
-pub(crate) fn repeat_after_rollback(run: &str) -> Hint {
-    Hint::made(format!(
-        "--yes rolls back, and `hence resume {}` then makes the calls again under the same idempotency keys",
-        word(run)
-    ))
-}
-
-/// The advice for a run that has ended and was to be rolled back to before a step.
-pub(crate) fn after_the_end(
-    context: &Context,
-    run: &str,
-    status: hence_state::Status,
-    step: Option<&str>,
-) -> Hint {
-    let other = match step {
-        Some(step) => {
-            let fork = command(context, &["fork", run, "--from", step]);
-            format!("`{fork}` starts a run that shares what came before")
-        }
-        // No step was undone, or there is no such checkpoint.
-        None => format!("`{}` lists its steps", command(context, &["log", run])),
-    };
-    if status == hence_state::Status::Failed {
-        return Hint::made(format!("`{}` continues it; {other}", command(context, &["retry", run])));
-    }
-    Hint::made(other)
-}
-
-/// The advice to let a step in progress end before a rollback.
-pub(crate) fn record_calls_first(context: &Context, run: &str) -> Hint {
-    let (resume, why) = (command(context, &["resume", run]), command(context, &["why", run]));
-    Hint::made(format!("`{resume}` ends the step and records them; `{why}` shows what it waits for"))
 }
 
 /// The advice for a retry of a run whose record does not list the calls of the failed step.

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use hence_canon::{Lenient, parse, parse_lenient};
+use hence_canon::{Lenient, meant, parse, parse_lenient};
 use hence_engine::without_defects;
 use hence_state::{Profile, Typing};
 
@@ -19,6 +19,9 @@ pub(crate) const DOCUMENT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// The bytes at the beginning of a file in which binary data shows itself.
 const BINARY_BYTES_LOOKED_AT: usize = 8 * 1024;
+
+/// The most files of a folder that a misspelt name is compared with.
+const COMPARED_FILES_MAX: usize = 1_000;
 
 /// The mark of UTF-8 at the start of a file.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
@@ -73,7 +76,7 @@ fn read_up_to(name: &str, limit: u64) -> Result<Vec<u8>, CliError> {
     let read = if name == "-" {
         std::io::stdin().lock().take(limit + 1).read_to_end(&mut bytes)
     } else {
-        let file = std::fs::File::open(name).map_err(|error| CliError::file("open", path, error))?;
+        let file = std::fs::File::open(name).map_err(|error| not_opened(path, error))?;
         // A file of a known size is refused without reading it.
         let length = file.metadata().ok().filter(std::fs::Metadata::is_file).map_or(0, |found| found.len());
         if length > limit {
@@ -86,6 +89,24 @@ fn read_up_to(name: &str, limit: u64) -> Result<Vec<u8>, CliError> {
         return Err(too_large(path, limit));
     }
     Ok(bytes)
+}
+
+/// Describes a file that cannot be opened; of one that does not exist, the one that was probably meant.
+fn not_opened(path: &Path, error: std::io::Error) -> CliError {
+    let is_missing = error.kind() == std::io::ErrorKind::NotFound;
+    let mut refusal = CliError::file("open", path, error);
+    let name = path.file_name().and_then(|name| name.to_str()).filter(|_| is_missing);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if let (Some(name), Ok(entries)) = (name, std::fs::read_dir(folder)) {
+        let names =
+            entries.take(COMPARED_FILES_MAX).filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let names: Vec<String> = names.collect();
+        if let Some(meant) = meant(name, names.iter().map(String::as_str)) {
+            let meant = path.with_file_name(meant);
+            refusal.message.push_str(&format!("; did you mean `{}`?", meant.display()));
+        }
+    }
+    refusal
 }
 
 fn too_large(path: &Path, limit: u64) -> CliError {

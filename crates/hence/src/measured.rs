@@ -48,6 +48,14 @@ pub(crate) struct MeasuredRow {
     pub(crate) duration_ms: Option<u64>,
     /// Whether another store measured it, before the run was imported.
     pub(crate) elsewhere: bool,
+    /// The number of its calls that were measured.
+    #[serde(skip)]
+    #[schemars(skip)]
+    calls: u64,
+    /// The number of calls that its outcome counts and nobody measured: a process made them that ended before the step did.
+    #[serde(skip)]
+    #[schemars(skip)]
+    unmeasured_calls: u64,
 }
 
 /// The measured time of a call.
@@ -266,7 +274,20 @@ impl MeasuredRow {
             ended_at: times.span.map(|span| text(span.ended_at)),
             duration_ms: times.span.map(|span| span.duration_ms),
             elsewhere: times.is_elsewhere,
+            calls: times.calls.len() as u64,
+            unmeasured_calls: 0,
         }
+    }
+
+    /// Compares the measured calls with those that the output of the step counts. An outcome that is stored outside the
+    /// journal counts nothing here.
+    #[must_use]
+    pub(crate) fn counting(mut self, output: Option<&Value>) -> Self {
+        let called = output.and_then(|output| output.get("called")?.as_object());
+        let called: u64 =
+            called.into_iter().flat_map(|called| called.iter()).filter_map(|(_, count)| count.as_u64()).sum();
+        self.unmeasured_calls = called.saturating_sub(self.calls);
+        self
     }
 
     /// Returns the time at which the record was appended.
@@ -276,7 +297,13 @@ impl MeasuredRow {
 
     /// Returns the duration of the step for a text.
     pub(crate) fn took(&self) -> String {
-        let took = self.duration_ms.map(|duration| format!("{duration} ms")).unwrap_or_default();
+        let took = match (self.duration_ms, self.unmeasured_calls, self.calls) {
+            (None, ..) => String::new(),
+            (Some(duration), 0, _) => format!("{duration} ms"),
+            // The time after the last process started is not the time of the step.
+            (Some(_), _, 0) => NOT_MEASURED.to_owned(),
+            (Some(duration), ..) => format!("{duration} ms, rest {NOT_MEASURED}"),
+        };
         match (self.elsewhere, took.is_empty()) {
             (false, _) => took,
             (true, true) => "measured elsewhere".to_owned(),
@@ -355,6 +382,15 @@ pub(crate) fn rows(
         _ => format!("recorded {} {}", measured.recorded_at, measured.took()).trim_end().to_owned(),
     };
     let mut rows = vec![("measured", what)];
+    if measured.unmeasured_calls > 0 {
+        let calls = measured.calls + measured.unmeasured_calls;
+        let text = format!(
+            "{} of {} {NOT_MEASURED}: an earlier process made them and ended before the step did",
+            measured.unmeasured_calls,
+            counted(calls, "call")
+        );
+        rows.push(("calls", text));
+    }
     let shown = calls.iter().take(CALLS_SHOWN_MAX);
     rows.extend(shown.map(|call| {
         (

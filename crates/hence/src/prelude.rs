@@ -10,4 +10,5 @@ pub(crate) use crate::error::CliError;
 pub(crate) use crate::escape::{escape, escape_json};
 pub(crate) use crate::exit::Exit;
 pub(crate) use crate::hint;
-pub(crate) use crate::report::{Text, columns, counted, one_line, pairs};
+pub(crate) use crate::report::{Form, Text, columns, counted, one_line, pairs};
+pub(crate) use crate::table::table;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hence_canon::{Canonical, Lenient, Value, did_you_mean};
+use hence_canon::{Canonical, Lenient, Value, meant};
 use hence_engine::RunKind;
 use hence_journal::{Chained, Header, Lines, Record, RecordIndex};
 use hence_state::{Profile, ProfileName};
@@ -55,6 +55,9 @@ struct Documents {
     capabilities: Option<Vec<u8>>,
 }
 
+/// The fewest characters of a misspelt beginning of an id: of fewer, almost any id has a similar one.
+const PREFIX_CHARACTERS_MIN: usize = 5;
+
 /// Finds a run by its id or a prefix of it.
 pub(crate) fn find_run(store: &StoreHandle, name: &str) -> Result<RunId, CliError> {
     store.find(name).map_err(|error| match error {
@@ -80,8 +83,22 @@ pub(crate) fn unknown_run(store: &StoreHandle, name: &str) -> CliError {
         Err(error) => CliError::from(error),
     };
     let runs = store.list().unwrap_or_default();
-    error.message.push_str(&did_you_mean(name, runs.iter().map(|summary| summary.run.as_str())));
+    let ids: Vec<&str> = runs.iter().map(|summary| summary.run.as_str()).collect();
+    if let Some(meant) = meant_run(name, &ids) {
+        error.message.push_str(&format!("; did you mean `{meant}`?"));
+    }
     error
+}
+
+/// Returns the run that a misspelt id, or a misspelt beginning of an id, was probably meant to name.
+pub(crate) fn meant_run<'a>(name: &str, ids: &[&'a str]) -> Option<&'a str> {
+    let length = name.chars().count();
+    let begins = |id: &&&str| {
+        let beginning = |length: usize| id.chars().take(length).collect::<String>();
+        let beginnings = [length.saturating_sub(1), length, length + 1].map(beginning);
+        length >= PREFIX_CHARACTERS_MIN && meant(name, beginnings.iter().map(String::as_str)).is_some()
+    };
+    meant(name, ids.iter().copied()).or_else(|| ids.iter().find(begins).copied())
 }
 
 /// Describes a run that was removed, if its tombstone is in the store.

@@ -42,13 +42,22 @@ pub(crate) fn set_up(color: Color) {
 
 /// Returns the width that `COLUMNS` states, or else that of the terminal. A pipe or a file has none.
 pub(crate) fn find_width() -> Option<usize> {
-    let stated = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse::<usize>().ok());
     let found = || {
         let out = std::io::stdout();
         let size = out.is_terminal().then(|| rustix::termios::tcgetwinsize(&out).ok()).flatten()?;
         Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
     };
-    stated.filter(|columns| *columns > 0).or_else(found).map(|columns| columns.max(WIDTH_MIN))
+    stated_width().or_else(found).map(|columns| columns.max(WIDTH_MIN))
+}
+
+/// Returns the width of messages, which go to stderr: the one that `COLUMNS` states, or else that of the terminal.
+pub(crate) fn message_width() -> Option<usize> {
+    stated_width().or_else(error_width).map(|columns| columns.max(WIDTH_MIN))
+}
+
+fn stated_width() -> Option<usize> {
+    let stated = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse::<usize>().ok());
+    stated.filter(|columns| *columns > 0)
 }
 
 /// Returns the width of the terminal that stderr is, as it is now.

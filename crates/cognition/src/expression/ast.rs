@@ -69,6 +69,15 @@ impl Expression {
     }
 }
 
+impl Expression {
+    /// Returns whether it can hold only where another expression holds, as far as its parts show: everything that the other
+    /// joins by `and` is one of its own parts.
+    pub fn implies(&self, other: &Self) -> bool {
+        let own = self.0.root.conjuncts();
+        other.0.root.conjuncts().iter().all(|needed| own.iter().any(|part| part.is_same(needed)))
+    }
+}
+
 /// The demand of an expression on one of its references.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Demand {
@@ -79,6 +88,33 @@ pub enum Demand {
 }
 
 impl Node {
+    /// Returns the parts that all must hold.
+    fn conjuncts(&self) -> &[Self] {
+        match self {
+            Self::And(parts) => parts,
+            other => std::slice::from_ref(other),
+        }
+    }
+
+    /// Returns whether two trees are equal, wherever they stand in their texts.
+    fn is_same(&self, other: &Self) -> bool {
+        let all_same = |one: &[Self], other: &[Self]| {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.is_same(other))
+        };
+        match (self, other) {
+            (Self::List(one), Self::List(other))
+            | (Self::And(one), Self::And(other))
+            | (Self::Or(one), Self::Or(other))
+            | (Self::Else(one), Self::Else(other)) => all_same(one, other),
+            (Self::Not(one), Self::Not(other)) => one.is_same(other),
+            (
+                Self::Compare { operator: one, sides: own, .. },
+                Self::Compare { operator: other, sides: its, .. },
+            ) => one == other && own.0.is_same(&its.0) && own.1.is_same(&its.1),
+            _ => self == other,
+        }
+    }
+
     fn collect(&self, demand: Demand, found: &mut Vec<(Reference, Demand)>) {
         match self {
             Self::Literal(_) | Self::Whole(_) => {}

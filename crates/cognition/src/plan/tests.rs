@@ -126,6 +126,54 @@ fn a_condition_that_never_holds_makes_its_step_unreachable() {
 }
 
 #[test]
+fn a_name_that_a_skipped_step_would_have_written_needs_a_default_or_the_same_condition() {
+    let skill = |first: &str, reader: &str| {
+        skill(&format!(
+            r#"[{{"id": "a", "uses": "c", "output": {{"x": "vars.a", "y": "vars.y"}}, "config": {{"condition": "{first}"}}}}, {reader}]"#
+        ))
+    };
+    let found = |reader: &str| checked(&skill("inputs.x > 1", reader));
+    let read = r#"{"id": "b", "uses": "c", "input": {"v": "vars.a"}}"#;
+    assert_eq!(found(read), [Rule::SkippedWriter]);
+    assert_eq!(found(&read.replace("vars.a", "vars.a.deep")), [Rule::SkippedWriter]);
+    let under = |condition: &str| {
+        let config = format!(r#"}}, "config": {{"condition": "{condition}"}}}}"#);
+        read.replace("}}", &config)
+    };
+    for guarded in [
+        "inputs.x > 1",
+        "inputs.x  >  1",
+        "inputs.n and inputs.x > 1",
+        "(vars.a ?? 0) != 0",
+        "(vars.y ?? 0) != 0",
+    ] {
+        assert_eq!(found(&under(guarded)), [], "{guarded}");
+    }
+    for open in ["inputs.x > 2", "inputs.n or inputs.x > 1", "not (inputs.x > 1)"] {
+        assert_eq!(found(&under(open)), [Rule::SkippedWriter], "{open}");
+    }
+    assert_eq!(found(&under("vars.a > 0")), [Rule::SkippedWriter; 2], "the condition reads it too");
+    // Two steps under different conditions are the branches of a decision.
+    let branch = |condition: &str| {
+        format!(
+            r#"{{"id": "n", "uses": "c", "output": {{"x": "vars.a"}}, "config": {{"condition": "{condition}"}}}}, {read}"#
+        )
+    };
+    assert_eq!(found(&branch("not (inputs.x > 1)")), []);
+    assert_eq!(found(&branch("inputs.x > 1")), [Rule::SkippedWriter]);
+    let always = format!(r#"{{"id": "n", "uses": "c", "output": {{"x": "vars.a"}}}}, {read}"#);
+    assert_eq!(found(&always), []);
+    let skill = skill("inputs.x > 1", read);
+    let plan = Plan::of(&skill).unwrap();
+    let finding = check(&skill, &plan, None).pop().unwrap();
+    assert_eq!(finding.pointer.to_string(), "/steps/1/input/v");
+    assert_eq!(
+        finding.message,
+        "`vars.a` is written only by `a`, and only if `inputs.x > 1`; give this step the condition `inputs.x > 1`, or let a step write it in every case"
+    );
+}
+
+#[test]
 fn planning_and_checking_a_long_skill_stay_linear() {
     let chain = |count: usize| {
         let list: Vec<String> = (0..count)

@@ -97,6 +97,8 @@ rules! {
     UnwrittenName "unwritten-name" Check Warning,
     /// A reference to what a step writes that is not waited for.
     UnorderedRead "unordered-read" Check Warning,
+    /// A name that must be there, and that only a step writes which its condition may skip.
+    SkippedWriter "skipped-writer" Check Warning,
     /// Two steps without order between them that overwrite one target.
     ParallelWrite "parallel-write" Check Error,
     /// A declared required output that no step writes.

@@ -139,6 +139,27 @@ pub(crate) struct ListCapabilitiesArgs {
 pub(crate) enum CapabilitiesCommand {
     /// Write a capabilities file from the contracts and bindings of ORCA registries
     Import(ImportCapabilitiesArgs),
+    /// Show one capability, as `hence capabilities ID` does
+    #[command(hide = true, after_help = "Example: hence capabilities show text.join")]
+    Show(ShowCapabilityArgs),
+    /// List the capabilities, as `hence capabilities` does
+    #[command(hide = true, after_help = "Example: hence capabilities list")]
+    List(NamedCapabilitiesArgs),
+}
+
+#[derive(ClapArgs)]
+pub(crate) struct ShowCapabilityArgs {
+    /// The capability to show
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    #[command(flatten)]
+    pub(crate) named: NamedCapabilitiesArgs,
+}
+
+#[derive(ClapArgs)]
+pub(crate) struct NamedCapabilitiesArgs {
+    #[command(flatten)]
+    pub(crate) capabilities: CapabilitiesArgs,
 }
 
 #[derive(ClapArgs)]

@@ -12,6 +12,7 @@ use crate::args::skill::CheckArgs;
 use crate::input;
 use crate::prelude::*;
 use crate::skills::{Calls, FileFinding, ReferencedFiles, SkillDocument};
+use crate::terminal;
 
 /// The number of characters shown of a line.
 const LINE_CHARACTERS_MAX: usize = 160;
@@ -59,10 +60,10 @@ impl Text for CheckReport {
         for finding in &self.findings {
             let FindingRow { severity, rule, line, column, .. } = finding;
             let gutter = " ".repeat(line.to_string().len());
-            let source: String = finding.source.chars().take(LINE_CHARACTERS_MAX).map(visible).collect();
-            let before = " ".repeat(column.saturating_sub(1).min(LINE_CHARACTERS_MAX));
-            let room = (source.chars().count() + 1).saturating_sub(*column).max(1);
-            let carets = "^".repeat(finding.width.clamp(1, room));
+            let room = terminal::width().map(|width| width.saturating_sub(gutter.len() + 3));
+            let room = room.unwrap_or(LINE_CHARACTERS_MAX).min(LINE_CHARACTERS_MAX);
+            let Excerpt { source, before, carets } =
+                Excerpt::of(&finding.source, *column, finding.width, room);
             text.push_str(&format!(
                 "{severity}[{rule}]: {}\n{gutter}--> {file}:{line}:{column}\n{gutter} |\n{line} | {source}\n{gutter} | {before}{carets}\n\n",
                 escape(&finding.message)
@@ -76,6 +77,36 @@ impl Text for CheckReport {
             count(self.errors, "error"),
             count(self.warnings, "warning")
         )
+    }
+}
+
+/// The part of a line that a finding is about, as wide as the terminal.
+struct Excerpt {
+    source: String,
+    before: String,
+    carets: String,
+}
+
+impl Excerpt {
+    fn of(source: &str, column: usize, width: usize, room: usize) -> Self {
+        let source: Vec<char> = source.chars().map(visible).collect();
+        let at = column.saturating_sub(1).min(source.len());
+        // The beginning of a line says most; it goes only if the place would not be seen otherwise.
+        let end = (at + width.max(1)).min(source.len());
+        let start = if end <= room { 0 } else { at.saturating_sub(room / 4) };
+        let mut shown: Vec<char> = source.iter().copied().skip(start).take(room).collect();
+        if let Some(first) = shown.first_mut().filter(|_| start > 0) {
+            *first = '…';
+        }
+        if let Some(last) = shown.last_mut().filter(|_| source.len() > start + room) {
+            *last = '…';
+        }
+        let left = (shown.len() + start).saturating_sub(at).max(1);
+        Self {
+            source: shown.into_iter().collect(),
+            before: " ".repeat(at - start),
+            carets: "^".repeat(width.clamp(1, left)),
+        }
     }
 }
 
@@ -197,5 +228,30 @@ fn span(document: &SkillDocument, found: &SkillFinding) -> Span {
         place.value
     } else {
         place.head()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Excerpt;
+
+    #[test]
+    fn the_place_of_a_finding_is_seen_however_long_its_line_is() {
+        let line = "0123456789abcdefghij";
+        for room in 8..30 {
+            for column in 1..=21 {
+                let Excerpt { source, before, carets } = Excerpt::of(line, column, 2, room);
+                assert!(source.chars().count() <= room, "{room} {column}");
+                let marked = source.chars().nth(before.len()).filter(|c| *c != '…');
+                let expected = line.chars().nth(column - 1);
+                assert!(
+                    marked == expected || source.ends_with('…'),
+                    "{room} {column}: {source} {before}{carets}"
+                );
+                assert!(!carets.is_empty() && before.len() <= room, "{room} {column}");
+            }
+        }
+        let whole = Excerpt::of(line, 3, 2, 40);
+        assert_eq!((whole.source.as_str(), whole.before.len(), whole.carets.as_str()), (line, 2, "^^"));
     }
 }

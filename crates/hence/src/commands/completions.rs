@@ -18,6 +18,10 @@ impl Text for CompletionsReport {
     fn text(&self) -> String {
         self.script.clone()
     }
+
+    fn form(&self) -> Form {
+        Form::Document
+    }
 }
 
 pub(super) fn run(context: &Context, args: &CompletionsArgs) -> Result<Exit, CliError> {

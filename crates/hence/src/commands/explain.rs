@@ -32,6 +32,13 @@ impl Text for ExplainReport {
             }
         }
     }
+
+    fn form(&self) -> Form {
+        match self.codes.as_slice() {
+            [CodeReport { page: Some(_), .. }] => Form::Page,
+            _ => Form::Lines,
+        }
+    }
 }
 
 /// The page of the rules of variables.

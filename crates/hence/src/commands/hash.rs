@@ -21,6 +21,10 @@ impl Text for HashReport {
     fn text(&self) -> String {
         self.sha256.clone()
     }
+
+    fn form(&self) -> Form {
+        Form::Document
+    }
 }
 
 pub(super) fn run(context: &Context, args: &HashArgs) -> Result<Exit, CliError> {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hence_canon::Value;
 use hence_engine::{Blobs, RunKind};
 use hence_journal::{Chained, Control, DecodeError, Head, Lines, Record, RecordCount, RecordIndex};
 use hence_state::Profile;
@@ -16,6 +17,7 @@ use crate::measured::{MeasuredRow, NOT_MEASURED, RunTimes};
 use crate::prelude::*;
 use crate::sink::StoreBlobs;
 use crate::standing;
+use crate::table::Table;
 use crate::target::{self, Journal};
 use crate::view::RunWindow;
 
@@ -62,10 +64,18 @@ pub(crate) struct LogRow {
     pub(crate) measured: Option<MeasuredRow>,
     /// The record's hash.
     pub(crate) hash: Option<String>,
+    /// The output of the step, which counts its calls.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) output: Option<Value>,
 }
 
-impl Text for LogReport {
-    fn text(&self) -> String {
+/// The columns that a narrow terminal does without, one after the other.
+const LEAST_USEFUL_FIRST: [&str; 4] = ["HASH", "RECORDED (MEASURED)", "KIND", "TOOK"];
+
+impl LogReport {
+    /// Lays out the records.
+    fn table(&self) -> Table {
         let mut rows = vec![
             ["INDEX", "KIND", "WHAT", "STATUS", "HASH", "RECORDED (MEASURED)", "TOOK"].map(str::to_owned),
         ];
@@ -87,10 +97,16 @@ impl Text for LogReport {
                 record.measured.as_ref().map(MeasuredRow::took).unwrap_or_default(),
             ]);
         }
+        table(&rows, &LEAST_USEFUL_FIRST)
+    }
+}
+
+impl Text for LogReport {
+    fn text(&self) -> String {
         let Some(last) = self.records.last().map(|record| record.index + 1) else {
             return format!("no record there; the run has {}", self.total);
         };
-        let mut text = columns(&rows);
+        let mut text = self.table().with_note();
         if last < self.total {
             text.push_str(&format!(
                 "{} more; --from {last} continues, --limit 0 shows all\n",
@@ -148,7 +164,7 @@ fn window_of_long_run(
         // A line that cannot be read is described once more from its bytes.
         let read = decoded(line.index, &line.bytes, &window.profile());
         let row = LogRow::of(window.kind(), &blobs, line.index, read);
-        records.push(LogRow { measured: window.times.row(line.index), ..row });
+        records.push(row.measured_by(&window.times));
         broken.extend(reason.map(|reason| BrokenRow { index: line.index, reason }));
     }
     let (run, kind) = (window.name().to_owned(), window.kind());
@@ -190,7 +206,7 @@ fn listed(journal: &Journal, times: &RunTimes, from: u64, limit: usize) -> LogRe
         broken.extend(reason.map(|reason| BrokenRow { index, reason }));
         before = read.as_ref().ok().map(|chained| chained.hash);
         let row = with_blobs(journal, |blobs| LogRow::of(journal.kind, blobs, index, read));
-        records.push(LogRow { measured: times.row(index), ..row });
+        records.push(row.measured_by(times));
     }
     LogReport { run: journal.name.clone(), total, records, broken, kind: journal.kind }
 }
@@ -227,7 +243,8 @@ struct Rows<'a>(&'a LogReport);
 
 impl Text for Rows<'_> {
     fn text(&self) -> String {
-        self.0.text().split_once('\n').map(|(_, rows)| rows.to_owned()).unwrap_or_default()
+        let Table { text, .. } = self.0.table();
+        text.split_once('\n').map(|(_, rows)| rows.to_owned()).unwrap_or_default()
     }
 }
 
@@ -261,8 +278,16 @@ impl LogRow {
                 logical_at: None,
                 measured: None,
                 hash: None,
+                output: None,
             },
         }
+    }
+
+    /// Adds the measured times.
+    fn measured_by(mut self, times: &RunTimes) -> Self {
+        let output = self.output.take();
+        self.measured = times.row(self.index).map(|row| row.counting(output.as_ref()));
+        self
     }
 }
 
@@ -291,5 +316,11 @@ fn of_record(run: RunKind, blobs: &dyn Blobs, index: u64, chained: &Chained) -> 
         }
     };
     let (logical_at, hash) = (at.map(ToString::to_string), Some(chained.hash.to_string()));
-    LogRow { index, kind, what, status, logical_at, measured: None, hash }
+    let output = match &chained.record {
+        Record::Step(step) if run == RunKind::Skill => {
+            step.result.outcome().output().map(|output| output.value().clone())
+        }
+        _ => None,
+    };
+    LogRow { index, kind, what, status, logical_at, measured: None, hash, output }
 }

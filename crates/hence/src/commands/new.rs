@@ -74,7 +74,7 @@ fn checked_name(name: &str) -> Result<&str, CliError> {
     let message = format!(
         "expected a name of letters, digits, `-`, `_` and `.`, up to {NAME_CHARACTERS_MAX} and beginning with a letter or digit, found {name:?}"
     );
-    Err(CliError::new(Code::Refused, message).with_hint(hint::OTHER_NAME))
+    Err(CliError::new(Code::Argument, message).with_hint(hint::OTHER_NAME))
 }
 
 fn planned(args: &NewArgs, name: &str, created_at: &str) -> Vec<Planned> {
@@ -97,9 +97,9 @@ fn planned(args: &NewArgs, name: &str, created_at: &str) -> Vec<Planned> {
             let template = include_str!("../templates/problem.json").replace("CREATED_AT", created_at);
             vec![file(path, &template, None)]
         }
-        NewKind::Capabilities => vec![capabilities(folder.join(format!("{name}.yaml")))],
+        NewKind::Capabilities => vec![capabilities(folder.join(format!("{name}.capabilities.yaml")))],
         NewKind::Policy => {
-            let path = folder.join(format!("{name}.yaml"));
+            let path = folder.join(format!("{name}.policy.yaml"));
             vec![file(path, include_str!("../templates/policy.yaml"), Some("policy"))]
         }
     }

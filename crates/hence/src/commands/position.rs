@@ -180,6 +180,7 @@ fn mark_run<P: Program>(
     }
     let (mut sink, times) = StoreSink::measured(&store, writer);
     let (mut status, record) = append_mark(context, (&store, &id), program()?, mark, &mut sink)?;
+    let end = [Status::Completed, Status::Failed].into_iter().find(|end| status == end.to_string());
     if status == Status::Completed.to_string() {
         // Parts of it may have failed, which the state does not say.
         status_of(&store, &store.summary(&id)?).clone_into(&mut status);
@@ -193,6 +194,9 @@ fn mark_run<P: Program>(
         record: record.get(),
         head: sink.head.to_string(),
     })?;
+    if let Some(end) = end {
+        context.hint(hint::checkpoint_after_the_end(context, id.as_str(), end));
+    }
     Ok(Exit::Yes)
 }
 

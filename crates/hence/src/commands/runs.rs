@@ -43,6 +43,9 @@ const COUNTED_MAX: u64 = 10_001;
 /// Advice for a list that ended before the oldest run.
 const LOOK_AT_ALL: &str = "--limit 0 looks at all";
 
+/// The columns that a narrow terminal does without, one after the other. Ids and statuses always stay.
+const LEAST_USEFUL_FIRST: [&str; 4] = ["RECORDS", "HEAD", "SKILL", "CREATED (MEASURED)"];
+
 /// The selection of runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
@@ -154,7 +157,7 @@ impl Text for RunsReport {
             return "no runs yet; `hence run PROBLEM.json` makes one".to_owned();
         }
         let has_skills = self.runs.iter().any(|run| run.skill.is_some());
-        let mut text = match has_skills {
+        let listed = match has_skills {
             true => {
                 let heading = ["RUN", "SKILL", "STATUS", "RECORDS", "CREATED (MEASURED)", "HEAD"];
                 let rows = self.runs.iter().map(|run| {
@@ -168,14 +171,17 @@ impl Text for RunsReport {
                         head,
                     ]
                 });
-                columns(&std::iter::once(heading.map(str::to_owned)).chain(rows).collect::<Vec<_>>())
+                let rows = std::iter::once(heading.map(str::to_owned)).chain(rows).collect::<Vec<_>>();
+                table(&rows, &LEAST_USEFUL_FIRST)
             }
             false => {
                 let heading = ["RUN", "STATUS", "RECORDS", "CREATED (MEASURED)", "HEAD"];
                 let rows = self.runs.iter().map(RunRow::cells);
-                columns(&std::iter::once(heading.map(str::to_owned)).chain(rows).collect::<Vec<_>>())
+                let rows = std::iter::once(heading.map(str::to_owned)).chain(rows).collect::<Vec<_>>();
+                table(&rows, &LEAST_USEFUL_FIRST)
             }
         };
+        let mut text = listed.with_note();
         if self.asked == Asked::Waiting {
             for run in &self.runs {
                 let rows: Vec<_> = run.waiting.iter().flat_map(WaitingRow::rows).collect();

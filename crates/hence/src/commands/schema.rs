@@ -93,6 +93,10 @@ impl Text for SchemaReport {
             Self::One(schema) => serde_json::to_string_pretty(schema).unwrap_or_default(),
         }
     }
+
+    fn form(&self) -> Form {
+        Form::Document
+    }
 }
 
 pub(super) fn run(context: &Context, args: &SchemaArgs) -> Result<Exit, CliError> {

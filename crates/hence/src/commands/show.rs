@@ -81,6 +81,10 @@ impl Text for ShowReport {
         }
         text
     }
+
+    fn form(&self) -> Form {
+        Form::Document
+    }
 }
 
 fn recorded_output(record: &Value) -> Option<&Value> {
@@ -260,7 +264,7 @@ fn print(
         input,
         reads,
         writes,
-        measured: times.row(index),
+        measured: times.row(index).map(|row| row.counting(recorded_output(&record))),
         calls,
         waits,
         status,

@@ -31,6 +31,10 @@ impl Text for StateReport {
     fn text(&self) -> String {
         escape_json(&hence_canon::pretty(&self.0.0))
     }
+
+    fn form(&self) -> Form {
+        Form::Document
+    }
 }
 
 pub(super) fn run(context: &Context, args: &StateArgs) -> Result<Exit, CliError> {

@@ -52,7 +52,7 @@ commands! { TraceCommand {
     /// Follow each gap through a chain of successor traces
     Chain(args::TraceChainArgs) => chain::run, "trace-chain": chain::ChainReport;
     /// Edit the units of intent: list, set, merge, split, drop, derive
-    #[command(subcommand)]
+    #[command(subcommand, after_help = "Example: hence trace meta list trace.json")]
     Meta(args::TraceMetaCommand) => meta::run, "trace-meta": meta::MetaReport;
     /// List the commands that can be run again; with --run, run them and compare
     Reproduce(args::TraceReproduceArgs) => reproduce::run, "trace-reproduce": reproduce::ReproduceReport;

@@ -109,7 +109,7 @@ impl Text for FleetReport {
                 [name, worker.state.to_owned(), runs, worker.lease_until.clone(), about]
             };
             let rows: Vec<[String; 5]> = std::iter::once(head).chain(self.workers.iter().map(row)).collect();
-            text.push_str(&format!("\n{}", columns(&rows)));
+            text.push_str(&format!("\n{}", table(&rows, &["LEASE UNTIL"]).with_note()));
         }
         if !self.stuck.is_empty() {
             let head = ["RUN", "STATE", "REASON", "NEXT"].map(str::to_owned);

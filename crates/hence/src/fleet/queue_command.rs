@@ -13,26 +13,34 @@ use crate::prelude::*;
 
 commands! { QueueCommand {
     /// List the queues with their jobs, lags and limits
+    #[command(after_help = "Example: hence queue list")]
     List(QueueListArgs) => list, "queue-list": QueueListReport;
     /// List jobs
     Jobs(QueueJobsArgs) => jobs, "queue-jobs": QueueJobsReport;
     /// Make a queue
+    #[command(after_help = "Example: hence queue add night")]
     Add(QueueNameArgs) => add;
     /// Remove a queue that nothing uses
+    #[command(after_help = "Example: hence queue remove night")]
     Remove(QueueNameArgs) => remove;
     /// Let no more runs of a queue begin; those that are driven continue
+    #[command(after_help = "Example: hence queue pause night")]
     Pause(QueueNameArgs) => pause;
     /// Let runs of a paused queue begin again
+    #[command(after_help = "Example: hence queue resume night")]
     Resume(QueueNameArgs) => resume;
     /// Limit how many runs are driven at the same time, or how fast they begin
     Limit(QueueLimitArgs) => limit;
     /// Submit runs of a skill at the times of a cron expression; the skill and its inputs are pinned now
     Schedule(QueueScheduleArgs) => schedule::schedule, "queue-schedules": schedule::SchedulesReport;
     /// Remove a schedule; the runs that it made stay
+    #[command(after_help = "Example: hence queue unschedule nightly")]
     Unschedule(UnscheduleArgs) => schedule::unschedule;
     /// List the schedules
+    #[command(after_help = "Example: hence queue schedules")]
     Schedules(QueueListArgs) => schedule::schedules;
     /// Make the queue usable after the store was put back to a backup: every claim ends, every worker registers again
+    #[command(after_help = "Example: hence queue restored")]
     Restored(QueueListArgs) => restored;
 } }
 
@@ -87,7 +95,7 @@ impl Text for QueueJobsReport {
             [run, queue, job.priority.to_string(), job.state.to_owned(), escape(&job.says)]
         };
         let rows: Vec<[String; 5]> = std::iter::once(head).chain(self.jobs.iter().map(row)).collect();
-        columns(&rows)
+        table(&rows, &["PRIORITY", "QUEUE"]).with_note()
     }
 }
 

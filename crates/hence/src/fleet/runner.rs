@@ -52,6 +52,7 @@ impl StoreRunner {
         match error.code {
             Code::NoSuchPlace
             | Code::Refused
+            | Code::Argument
             | Code::Nested
             | Code::Capabilities
             | Code::OtherCapabilities => Settlement::Declined { reason: reason(error) },
@@ -108,6 +109,7 @@ impl StoreRunner {
             | Code::BadRecord
             | Code::Diverged
             | Code::Refused
+            | Code::Argument
             | Code::Imported
             | Code::Gate
             | Code::Capabilities

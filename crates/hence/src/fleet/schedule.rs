@@ -69,7 +69,7 @@ impl Text for SchedulesReport {
             [schedule, cron, zone, queue, time(&row.next_at), time(&row.last_at), note]
         };
         let rows: Vec<[String; 7]> = std::iter::once(head).chain(self.schedules.iter().map(row)).collect();
-        columns(&rows)
+        table(&rows, &["LAST", "ZONE", "QUEUE"]).with_note()
     }
 }
 

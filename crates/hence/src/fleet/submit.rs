@@ -42,7 +42,7 @@ pub(crate) fn submit(context: &Context, args: &SubmitArgs) -> Result<Exit, CliEr
     ];
     if let Some((option, _)) = unused.into_iter().find(|(_, given)| *given) {
         let message = format!("{option} is about a run that is driven here, and a submitted one is not");
-        return Err(CliError::new(Code::Refused, message).with_hint(hint::queue::NOT_SUBMITTED));
+        return Err(CliError::new(Code::Argument, message).with_hint(hint::queue::NOT_SUBMITTED));
     }
     // Everything about the queue is checked before the run is created.
     let job = template(&args.place)?;

@@ -404,7 +404,7 @@ pub(super) fn create_in(
     let program = Variables::new(&request).map_err(|findings| CliError::refused("the new run", &findings))?;
     let (run, header) = Run::start(program)?;
     let id = RunId::new(run.program().problem().id())
-        .map_err(|error| CliError::from_error(Code::Refused, error).with_hint(hint::OTHER_ID))?;
+        .map_err(|error| CliError::from_error(Code::Argument, error).with_hint(hint::OTHER_ID))?;
     let mut sink = MemorySink::default();
     // Appending to a memory sink cannot fail.
     let _ = sink.append(&header);

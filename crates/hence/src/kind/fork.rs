@@ -123,7 +123,7 @@ pub(super) fn forked_problem(
     };
     let object = object.with("id", id.as_str()).with("settings", settings.with("origin", link.value()));
     let id = RunId::new(&id)
-        .map_err(|error| CliError::from_error(Code::Refused, error).with_hint(hint::OTHER_RUN_ID))?;
+        .map_err(|error| CliError::from_error(Code::Argument, error).with_hint(hint::OTHER_RUN_ID))?;
     Ok(ForkedProblem { id, document: without_defects(object.into()) })
 }
 

@@ -38,18 +38,18 @@ pub(super) fn named(args: &RunArgs, name: &str, problem: &Value) -> Result<Optio
     let text = match (args.model.as_deref(), setting) {
         (None, None) if args.prompts.is_some() => {
             let message = "--prompts is for a model, and none is named";
-            return Err(CliError::new(Code::Refused, message).with_hint(hint::NAME_A_MODEL));
+            return Err(CliError::new(Code::Argument, message).with_hint(hint::NAME_A_MODEL));
         }
         (None, None) => return Ok(None),
         (Some(given), Some(own)) if given != own => {
             let message = format!("{name} names another model in settings.{MODEL} than --model does");
-            return Err(CliError::new(Code::Refused, message).with_hint(hint::ONE_MODEL));
+            return Err(CliError::new(Code::Argument, message).with_hint(hint::ONE_MODEL));
         }
         (Some(text), _) | (None, Some(text)) => text,
     };
     if !args.profile.is_strict() {
         let message = "the compat profile knows no models by name";
-        return Err(CliError::new(Code::Refused, message).with_hint(hint::STRICT_PROFILE));
+        return Err(CliError::new(Code::Argument, message).with_hint(hint::STRICT_PROFILE));
     }
     read(args, text).map(Some)
 }
@@ -64,7 +64,8 @@ fn read(args: &RunArgs, text: &str) -> Result<NamedModel, CliError> {
     use hence_models::{ModelRef, ReasonPack};
 
     let model: ModelRef = text.parse().map_err(|error: hence_models::NotAModel| {
-        CliError::new(Code::Refused, format!("the name of the model: {error}")).with_hint(hint::NAME_A_MODEL)
+        let code = if args.model.is_some() { Code::Argument } else { Code::Refused };
+        CliError::new(code, format!("the name of the model: {error}")).with_hint(hint::NAME_A_MODEL)
     })?;
     let mut pack = ReasonPack::shipped();
     if let Some(folder) = &args.prompts {

@@ -46,9 +46,9 @@ impl NewId {
     /// Returns the next id to try, and the number it has among the numbered ones. `tried` is the number of the id that
     /// turned out to be taken; 0 at first.
     pub(super) fn next(&self, store: &StoreHandle, tried: u64) -> Result<(RunId, u64), CliError> {
+        let code = if self.is_given() { Code::Argument } else { Code::Refused };
         let id = |text: &str| {
-            RunId::new(text)
-                .map_err(|error| CliError::from_error(Code::Refused, error).with_hint(hint::OTHER_RUN_ID))
+            RunId::new(text).map_err(|error| CliError::from_error(code, error).with_hint(hint::OTHER_RUN_ID))
         };
         match self {
             Self::Given(given) => Ok((id(given)?, 0)),

@@ -32,10 +32,10 @@ pub(super) fn prepare(
 ) -> Result<Prepared, CliError> {
     let is_strict = args.profile.is_strict();
     if !args.limits.limits().is_empty() && !is_strict {
-        return Err(CliError::new(Code::Refused, "limits apply in the strict profile only"));
+        return Err(CliError::new(Code::Argument, "limits apply in the strict profile only"));
     }
     if policies.is_some() && !is_strict {
-        return Err(CliError::new(Code::Refused, "policies apply in the strict profile only"));
+        return Err(CliError::new(Code::Argument, "policies apply in the strict profile only"));
     }
     let (mut document, mut bytes) = (document, bytes);
     if is_strict {
@@ -55,7 +55,7 @@ pub(super) fn prepare(
         if !files.is_empty() {
             let message = format!("{name} binds no step to a capability, so it can call none");
             let advice = hint::BIND_OR_LEAVE_CAPABILITIES_OUT;
-            return Err(CliError::new(Code::Refused, message).with_hint(advice));
+            return Err(CliError::new(Code::Argument, message).with_hint(advice));
         }
         // Methods of tasks may compute built-in functions.
         let callees = is_strict.then(|| Arc::new(BoundCallees::new(Library::built_in())));
@@ -63,7 +63,7 @@ pub(super) fn prepare(
     }
     if !is_strict {
         let message = format!("{name} binds steps to capabilities, which the compat profile does not know");
-        return Err(CliError::new(Code::Refused, message).with_hint(hint::STRICT_PROFILE));
+        return Err(CliError::new(Code::Argument, message).with_hint(hint::STRICT_PROFILE));
     }
     let mut attachments = Vec::new();
     let library = if files.is_empty() && named.is_none() {

@@ -194,7 +194,7 @@ impl OpenRun for ReasonRun {
     ) -> Result<Exit, CliError> {
         if options.deadline.is_some() {
             let message = "--deadline is for skills, and this run has none";
-            return Err(CliError::new(Code::Refused, message).with_hint(hint::LEAVE_IT_OUT));
+            return Err(CliError::new(Code::Argument, message).with_hint(hint::LEAVE_IT_OUT));
         }
         let store = context.store()?;
         let id = find_run(&store, &journal.name)?;

@@ -59,11 +59,11 @@ pub(crate) fn start(
     hand_over: Option<&HandOver<'_>>,
 ) -> Result<Exit, CliError> {
     if !args.profile.is_strict() || args.engine_version.is_some() {
-        return Err(CliError::new(Code::Refused, "a skill runs in the strict profile of this engine"));
+        return Err(CliError::new(Code::Argument, "a skill runs in the strict profile of this engine"));
     }
     if args.model.is_some() {
         let message = "--model is for problems; a skill names its models in a capabilities file";
-        return Err(CliError::new(Code::Refused, message).with_hint(hint::LEAVE_IT_OUT));
+        return Err(CliError::new(Code::Argument, message).with_hint(hint::LEAVE_IT_OUT));
     }
     let nested = NestedSkills::read(&args.problem, bytes, &args.skill.nested)?;
     let mut library =

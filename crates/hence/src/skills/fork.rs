@@ -96,7 +96,7 @@ pub(super) fn create_shared(
         .map_err(|findings| CliError::refused("the problem of the new run", &findings))?;
     let run = StoredSkillRun { problem: Arc::new(problem), ..run };
     let id = RunId::new(&asked.id)
-        .map_err(|error| CliError::from_error(Code::Refused, error).with_hint(hint::OTHER_RUN_ID))?;
+        .map_err(|error| CliError::from_error(Code::Argument, error).with_hint(hint::OTHER_RUN_ID))?;
     secrets::require(&run.library, run.prepared.skill(), &asked.inputs, &sharing.outcomes())?;
     let store = context.store()?;
     let driver = RunDriver { context, store: &store, id: &id, copy: None, options: DriveOptions::default() };

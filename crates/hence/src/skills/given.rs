@@ -92,5 +92,5 @@ fn document(name: &str, bytes: &[u8]) -> Result<Value, CliError> {
 }
 
 fn refused(message: String) -> CliError {
-    CliError::new(Code::Refused, message)
+    CliError::new(Code::Argument, message)
 }

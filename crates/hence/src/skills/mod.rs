@@ -71,7 +71,7 @@ pub(crate) fn refuse_options(args: &RunArgs) -> Result<(), CliError> {
         return Ok(());
     }
     let message = "--input, --inputs, --frame, --on-failure, --trust, --session, --skill, --max-depth and --deadline are for skills, and this document has no steps";
-    Err(CliError::new(Code::Refused, message))
+    Err(CliError::new(Code::Argument, message))
 }
 
 /// Returns the capabilities of a run: the stored ones, or those of the given files, which must have the same digest.

@@ -133,7 +133,7 @@ pub(crate) fn claim(
 }
 
 fn refused(error: hence_store::InvalidRunId) -> CliError {
-    CliError::from_error(Code::Refused, error).with_hint(hint::OTHER_RUN_ID)
+    CliError::from_error(Code::Argument, error).with_hint(hint::OTHER_RUN_ID)
 }
 
 /// Returns the first free id of a retry: `RUN-retry-1`, and `RUN-retry-2` for the retry of `RUN-retry-1`.

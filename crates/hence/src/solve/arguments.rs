@@ -36,7 +36,7 @@ pub(crate) fn new_spec(
             let place = path.display();
             text.map(Arc::from).ok_or_else(|| {
                 CliError::new(
-                    Code::Refused,
+                    Code::Argument,
                     format!("{place}: expected a text of at most {SYSTEM_BYTES_MAX} bytes"),
                 )
             })?
@@ -76,7 +76,7 @@ fn parameters(args: &ModelArgs) -> Result<Object, CliError> {
     let mut members = vec![("max_tokens", Value::from(args.reply_tokens))];
     if let Some(temperature) = args.temperature {
         let number = Float::new(temperature)
-            .map_err(|_| CliError::new(Code::Refused, "--temperature: expected a finite number"))?;
+            .map_err(|_| CliError::new(Code::Argument, "--temperature: expected a finite number"))?;
         members.push(("temperature", number.into()));
     }
     members.extend(args.seed.map(|seed| ("seed", seed.into())));
@@ -90,7 +90,7 @@ fn price(args: &ModelArgs) -> Result<Option<Object>, CliError> {
         [currency, input, output] if !currency.is_empty() => {
             Ok(Some([("currency", *currency), ("input", *input), ("output", *output)].into_iter().collect()))
         }
-        _ => Err(CliError::new(Code::Refused, "--price: expected CURRENCY:IN:OUT, as USD:2.50:10")),
+        _ => Err(CliError::new(Code::Argument, "--price: expected CURRENCY:IN:OUT, as USD:2.50:10")),
     }
 }
 
@@ -99,7 +99,7 @@ fn limits(args: &SolveArgs) -> Result<SolveLimits, CliError> {
     let depth = budget.max_depth.unwrap_or(default.depth);
     if depth > DEPTH_MAX {
         let message = format!("--max-depth: expected at most {DEPTH_MAX} levels, found {depth}");
-        return Err(CliError::new(Code::Refused, message));
+        return Err(CliError::new(Code::Argument, message));
     }
     Ok(SolveLimits {
         turns: budget.max_turns.unwrap_or(default.turns),

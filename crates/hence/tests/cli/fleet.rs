@@ -242,7 +242,7 @@ fn a_queue_that_does_not_exist_is_refused_before_a_run_is_created() {
     assert!(worker.stderr.contains("error[E0901]"), "{}", worker.stderr);
     for words in [&["--at", "soon"][..], &["--journal", "x"], &["--deadline", "3"]] {
         let refused = world.ask(&[&["submit"], &SKILL[..], words].concat());
-        assert_eq!(refused.code, 1, "{words:?}: {}", refused.stderr);
+        assert_eq!(refused.code, 2, "{words:?}: {}", refused.stderr);
     }
 }
 

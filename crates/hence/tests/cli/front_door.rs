@@ -42,12 +42,12 @@ fn a_new_skill_checks_runs_asks_and_completes() {
 fn a_new_policy_and_new_capabilities_pass_their_checks() {
     let world = with_path();
     for (kind, name) in [("policy", "rules"), ("capabilities", "tools")] {
-        let file = format!("{name}.yaml");
+        let file = format!("{name}.{kind}.yaml");
         assert_eq!(world.ask(&["new", kind, name]).code, 0);
         assert_eq!(world.ask(&["check", &file]).code, 0, "{}", world.cli(&["check", &file]));
     }
-    assert_eq!(world.ask(&["policy", "lint", "rules.yaml"]).code, 0);
-    assert_eq!(world.ask(&["policy", "test", "rules.yaml", "--json"]).json()["passed"], 2);
+    assert_eq!(world.ask(&["policy", "lint", "rules.policy.yaml"]).code, 0);
+    assert_eq!(world.ask(&["policy", "test", "rules.policy.yaml", "--json"]).json()["passed"], 2);
     world.write("rules.toml", "[[policy]]\nid = \"x\"\nformula = \"G(\"\n");
     assert_eq!(world.ask(&["check", "rules.toml"]).code, 1);
     assert_eq!(world.ask(&["schema", "policy"]).json()["title"], "Policies");
@@ -80,7 +80,7 @@ fn nothing_is_overwritten_without_force() {
     assert_eq!(world.ask(&["new", "skill", "notes", "--force"]).code, 0);
     assert_ne!(world.read("notes/capabilities.yaml"), b"mine");
     for name in ["../up", "", ".x", "a/b", &"x".repeat(65)] {
-        assert_eq!(world.ask(&["new", "policy", name]).code, 1, "{name}");
+        assert_eq!(world.ask(&["new", "policy", name]).code, 2, "{name}");
     }
 }
 
@@ -184,7 +184,12 @@ fn runs_are_listed_newest_first_and_can_be_filtered() {
     assert_eq!(names(&["--since", "2100-01-01"]), Vec::<String>::new());
     assert_eq!(names(&["--graph"]), ["joined", "joined-again", question, "vendor-choice"]);
     assert!(world.out("runs --graph").contains("└─ joined-again"), "{}", world.out("runs --graph"));
-    assert!(world.refused(&["runs", "--since", "soon"]).contains("E0102"));
+    assert_snapshot!(world.refused(&["runs", "--since", "soon"]), @r#"
+    --- stderr
+    error[E0103]: expected a time, a day, or a number with s, m, h, d or w, found "soon"
+    hint: give a time as 2026-02-09T10:00:00Z, a day as 2026-02-09, or 90s, 30m, 12h, 7d or 4w ago; `hence explain E0103` says more
+    [exit 2]
+    "#);
     assert_eq!(world.ask(&["runs", "--status", "don"]).code, 2);
 }
 
@@ -311,6 +316,10 @@ fn almost_right_words_get_a_suggestion() {
         found.split('`').next().unwrap().to_owned()
     };
     assert_eq!(meant(&["log", "vendor-choice1"]), "vendor-choice");
+    assert_eq!(meant(&["log", "vendr"]), "vendor-choice");
+    assert_eq!(meant(&["trace", "show", "vendor-chioce"]), "vendor-choice");
+    assert_eq!(meant(&["run", "problm.json"]), "problem.json");
+    assert_eq!(meant(&["check", "./problem.jsn"]), "./problem.json");
     assert_eq!(meant(&["show", "vendor-choice", "Verify1"]), "Verify");
     assert_eq!(meant(&["schema", "skil"]), "skill");
     assert_eq!(meant(&["explain", "E0112"]), "E0102");

@@ -38,7 +38,7 @@ fn the_page_about_built_in_functions_says_what_the_binary_says() {
         let shown = (lines.next(), lines.next());
         assert_eq!(
             (shown.0.as_ref(), shown.1.as_ref()),
-            (example.get("input"), example.get("output")),
+            (example.get("input"), example.get("output").filter(|output| !output.is_null())),
             "{id}"
         );
     }

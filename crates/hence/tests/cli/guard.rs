@@ -234,9 +234,9 @@ fn policies_that_cannot_be_enforced_are_refused_before_anything_runs() {
     ");
     assert_snapshot!(world.refused(&["run", "problem.json", "--profile", "compat", "--policy", "records"]), @r"
     --- stderr
-    error[E0102]: policies apply in the strict profile only
-    hint: fix what is listed and run it again; nothing was run or stored; `hence explain E0102` says more
-    [exit 1]
+    error[E0103]: policies apply in the strict profile only
+    hint: fix the argument or leave it out; --help lists what the command takes; nothing was run or stored; `hence explain E0103` says more
+    [exit 2]
     ");
 }
 

@@ -126,7 +126,8 @@ fn every_code_has_a_title_and_a_page() {
     let world = World::new();
     assert_snapshot!(world.cli(&["explain"]), @r"
     E0101  the document is not JSON as hence reads it
-    E0102  the problem or an argument of the run is refused
+    E0102  the problem or the skill is refused
+    E0103  an argument of the command is refused
     E0201  the folder is not a store this version can open
     E0202  no run has that id
     E0203  several runs begin with that prefix

@@ -208,7 +208,7 @@ fn a_fork_with_another_skill_or_a_wrong_place_is_checked() {
     [exit 1]
     ");
     assert!(world.refused(&["fork", "r", "--from", "c", "--set", "frame.goal=1"]).contains("E0311"));
-    assert!(world.refused(&["fork", "r", "--from", "c", "--set", "vars"]).contains("E0102"));
+    assert!(world.refused(&["fork", "r", "--from", "c", "--set", "vars"]).contains("E0103"));
     assert_eq!(world.ask(&["fork", "r"]).code, 2);
 }
 

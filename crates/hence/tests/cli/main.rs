@@ -32,6 +32,7 @@ mod concurrent_variables;
 mod descendants;
 mod document;
 mod effects;
+mod examples;
 mod fixtures;
 mod fleet;
 #[cfg(target_os = "linux")]
@@ -77,6 +78,7 @@ mod review;
 mod run;
 mod same_bytes;
 mod schema;
+mod screens;
 mod second_look;
 mod secrets;
 #[cfg(unix)]

@@ -162,3 +162,15 @@ fn an_altered_rollback_is_detected() {
         assert!(world.hence(line).contains("error[E0301]"), "{line}");
     }
 }
+
+#[test]
+fn a_checkpoint_in_a_run_that_has_ended_says_what_works_instead() {
+    let world = World::with_run("refund-42");
+    let answer = world.ask(&["checkpoint", "refund-42", "late"]);
+    assert_eq!(answer.code, 0, "{}", answer.stderr);
+    assert_eq!(
+        answer.stderr,
+        "hint: the run is completed, and that is final: the checkpoint names a state, and no rollback returns to it; `hence fork refund-42 --from STEP` starts a run that shares what came before\n"
+    );
+    assert!(world.refused(&["rollback", "refund-42", "late"]).contains("E0503"));
+}

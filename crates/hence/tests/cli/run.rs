@@ -116,11 +116,11 @@ fn invalid_arguments_are_listed_and_nothing_is_created() {
     assert_snapshot!(
         world.refused(&["run", "problem.json", "--now", "yesterday", "--engine-version", "new"]), @r#"
     --- stderr
-    error[E0102]: problem.json is refused: 2 findings
+    error[E0103]: the command line is refused: 2 findings
       engine_version: expected a semantic version such as 0.1.0, found "new"
       now: expected a UTC time such as 2026-02-02T00:00:00Z, found "yesterday"
-    hint: fix what is listed and run it again; nothing was run or stored; `hence explain E0102` says more
-    [exit 1]
+    hint: fix the argument or leave it out; --help lists what the command takes; nothing was run or stored; `hence explain E0103` says more
+    [exit 2]
     "#);
     assert_snapshot!(world.refused(&["run", "problem.json", "--profile", "loose"]), @r#"
     --- stderr

@@ -245,15 +245,16 @@ fn check_shows_every_finding_in_its_line_and_nothing_runs() {
 fn inputs_must_fit_the_skill() {
     let world = World::new();
     example(&world, "incident-triage");
+    let missing = world.ask(&["run", "skill.yaml"]);
+    assert!(missing.code == 1 && missing.stderr.contains("error[E0102]"), "{}", missing.stderr);
     for arguments in [
-        &["run", "skill.yaml"][..],
-        &["run", "skill.yaml", "--input", "log"],
+        &["run", "skill.yaml", "--input", "log"][..],
         &["run", "skill.yaml", "--input", "log=x", "--input", "colour=red"],
         &["run", "skill.yaml", "--input", "log=x", "--profile", "compat"],
     ] {
         let answer = world.ask(arguments);
-        assert_eq!(answer.code, 1, "{arguments:?}: {}", answer.stderr);
-        assert!(answer.stderr.contains("error[E0102]"), "{}", answer.stderr);
+        assert_eq!(answer.code, 2, "{arguments:?}: {}", answer.stderr);
+        assert!(answer.stderr.contains("error[E0103]"), "{}", answer.stderr);
     }
     assert_eq!(world.ask(&["run", "skill.yaml", "--input", "log=@missing.log"]).code, 2);
 }

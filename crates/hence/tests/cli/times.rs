@@ -343,3 +343,37 @@ fn runs_of_variables_are_measured() {
     world.out("--store other import bundle");
     assert!(json_of(&world, &["--store", "other", "log", "v"]).to_string().contains("\"elsewhere\":true"));
 }
+
+#[test]
+fn calls_of_a_process_that_was_killed_are_called_not_measured() {
+    let world = World::new();
+    world.out("new skill notes");
+    let notes = r#"notes=["buy milk", "call the bank about the new account"]"#;
+    assert_eq!(world.ask(&["run", "notes/skill.yaml", "--input", notes, "--run-id", "notes"]).code, 3);
+    let times = ".hence/runs/notes/times.ndjson";
+    let whole = String::from_utf8(world.read(times)).unwrap();
+    let is_call = |line: &&str| line.contains(r#""call":"count/"#);
+    assert_eq!(whole.lines().filter(is_call).count(), 2, "{whole}");
+    // A process that is killed has written no time of the calls of its step; the next one measures the others.
+    let keep = |calls: usize| {
+        let mut left = calls;
+        let mut lines = Vec::new();
+        for line in whole.lines() {
+            if !is_call(&line) || left > 0 {
+                left -= usize::from(is_call(&line));
+                lines.push(line);
+            }
+        }
+        world.write(times, lines.join("\n") + "\n");
+        let row = world.out("log notes").lines().find(|line| line.contains(" count ")).unwrap().to_owned();
+        (row, world.out("show notes count"))
+    };
+    let (row, shown) = keep(2);
+    assert!(row.ends_with(" ms") && !shown.contains("not measured"), "{row}\n{shown}");
+    let (row, shown) = keep(1);
+    assert!(row.ends_with(" ms, rest not measured"), "{row}");
+    assert!(shown.contains("1 of 2 calls not measured"), "{shown}");
+    let (row, shown) = keep(0);
+    assert!(row.ends_with("  not measured"), "{row}");
+    assert!(shown.contains("2 of 2 calls not measured"), "{shown}");
+}

@@ -22,8 +22,8 @@ fn inputs_that_cannot_be_used_are_refused_before_a_run_exists() {
         (vec!["solve", "q", "--model", &model, "--context", "*.none"], "E0340"),
         (vec!["solve", "q", "--model", "gpt", "--context", "ok.txt"], "E0341"),
         (vec!["solve", "q", "--model", "openai:gpt", "--context", "ok.txt"], "E0322"),
-        (vec!["solve", "q", "--model", &model, "--max-depth", "9"], "E0102"),
-        (vec!["solve", "q", "--model", &model, "--price", "cheap"], "E0102"),
+        (vec!["solve", "q", "--model", &model, "--max-depth", "9"], "E0103"),
+        (vec!["solve", "q", "--model", &model, "--price", "cheap"], "E0103"),
     ] {
         let answer = world.ask(&words);
         assert!(

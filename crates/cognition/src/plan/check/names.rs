@@ -3,9 +3,10 @@
 use hence_canon::{JsonPointer, did_you_mean};
 
 use super::{Checked, Order};
-use crate::expression::Demand;
+use crate::expression::{Demand, Expression};
 use crate::mapping::ProducedField;
 use crate::plan::graph;
+use crate::plan::writers::targets;
 use crate::reference::{Namespace, OnMissing, Reference};
 use crate::skill::{Findings, Flow, Rule, Skill, Step};
 use crate::state::{Frame, Memory, OutputField, Slot};
@@ -90,7 +91,57 @@ fn report_writers(checked: &Checked<'_>, at: &super::At<'_>, name: Name, finding
             names.join(", ")
         );
         findings.add(Rule::UnorderedRead, place, message);
+    } else if checked.order == Order::Planned && demand == Demand::MustExist {
+        let writers: Vec<&Step> =
+            before.iter().filter_map(|(_, writer)| checked.skill.steps.get(writer.position())).collect();
+        if let Some(message) = skipped(at.step, &writers, &reference, &place) {
+            findings.add(Rule::SkippedWriter, place, message);
+        }
     }
+}
+
+/// Returns why a name may be missing: the one condition under which it is written need not hold where it is read.
+///
+/// Writers with different conditions are taken for the branches of a decision, one of which is always taken.
+fn skipped(reader: &Step, writers: &[&Step], reference: &Reference, place: &JsonPointer) -> Option<String> {
+    let [first, others @ ..] = writers else { return None };
+    let written_if = condition(first)?;
+    let is_same = |writer: &&Step| condition(writer).is_some_and(|other| other.implies(written_if));
+    // A slot as a whole is there from the start.
+    if !others.iter().all(is_same) || reference.find(&Memory::default()).is_some() {
+        return None;
+    }
+    let read_if = condition(reader);
+    // A reader that asks, with a default, for anything the writer writes has thought of the case.
+    let asks = |(asked, demand): &(Reference, Demand)| {
+        let place = asked.to_string();
+        let writes = |target: &crate::mapping::Target| {
+            let target: &str = target.text();
+            let is_below =
+                |one: &str, other: &str| one.strip_prefix(other).is_some_and(|rest| rest.starts_with('.'));
+            target == place || is_below(target, &place) || is_below(&place, target)
+        };
+        *demand == Demand::HasDefault && writers.iter().any(|writer| targets(writer).any(writes))
+    };
+    if read_if.is_some_and(|read_if| read_if.implies(written_if) || read_if.named().iter().any(asks)) {
+        return None;
+    }
+    let is_expression = place.to_string().split('/').nth(3) == Some("config");
+    let fix = match is_expression {
+        true => format!("write `({reference} ?? DEFAULT)`"),
+        false => {
+            let joined = read_if.map(|read_if| format!("({read_if}) and ")).unwrap_or_default();
+            format!("give this step the condition `{joined}{written_if}`")
+        }
+    };
+    Some(format!(
+        "`{reference}` is written only by `{}`, and only if `{written_if}`; {fix}, or let a step write it in every case",
+        first.id
+    ))
+}
+
+fn condition(step: &Step) -> Option<&Expression> {
+    step.control.condition.as_ref()?.expression().ok()
 }
 
 /// Returns whether a name is a variable of a scope that other runs share: one of them may have written it.

@@ -42,7 +42,7 @@ pub(super) fn kind_of(name: &str, bytes: &[u8]) -> Option<Other> {
 pub(super) fn run(context: &Context, args: &CheckArgs, bytes: &[u8], kind: Other) -> Result<Exit, CliError> {
     if !args.nested.skill.is_empty() || !args.capabilities.capabilities.is_empty() {
         let message = "--skill and --capabilities are for skills and problems, and this is neither";
-        return Err(CliError::new(Code::Refused, message).with_hint(hint::LEAVE_IT_OUT));
+        return Err(CliError::new(Code::Argument, message).with_hint(hint::LEAVE_IT_OUT));
     }
     let (file, findings) = match kind {
         Other::Capabilities => of_capabilities(&args.document, bytes)?,

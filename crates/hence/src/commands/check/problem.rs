@@ -36,7 +36,7 @@ pub(super) fn run(context: &Context, args: &CheckArgs, bytes: &[u8]) -> Result<E
     let name = input::shown_name(&args.document).to_owned();
     if !args.nested.skill.is_empty() {
         let message = "--skill is for skills, and this is a problem";
-        return Err(CliError::new(Code::Refused, message).with_hint(hint::LEAVE_IT_OUT));
+        return Err(CliError::new(Code::Argument, message).with_hint(hint::LEAVE_IT_OUT));
     }
     let problem = input::parse_problem(&args.document, bytes, &Profile::STRICT_2)?;
     let document = hence_yaml::parse(bytes).map_err(|error| CliError::at(Code::NotJson, &name, error))?;

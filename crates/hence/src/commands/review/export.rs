@@ -15,6 +15,10 @@ impl Text for MergedReport {
     fn text(&self) -> String {
         escape_json(&hence_canon::pretty(&self.0.0))
     }
+
+    fn form(&self) -> Form {
+        Form::Document
+    }
 }
 
 pub(super) fn run(context: &Context, args: &ReviewNameArgs) -> Result<Exit, CliError> {

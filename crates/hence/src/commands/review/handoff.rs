@@ -22,6 +22,10 @@ impl Text for HandoffReport {
     fn text(&self) -> String {
         self.markdown.clone()
     }
+
+    fn form(&self) -> Form {
+        Form::Document
+    }
 }
 
 pub(super) fn run(context: &Context, args: &ReviewHandoffArgs) -> Result<Exit, CliError> {

@@ -88,7 +88,7 @@ pub(super) fn run(context: &Context, args: &StoreCopyArgs) -> Result<Exit, CliEr
     let from = args.from.open()?.only_looked_at();
     if args.from == args.to {
         let message = format!("{} would be copied onto itself", args.from);
-        return Err(CliError::new(Code::Refused, message).with_hint(hint::OTHER_STORE));
+        return Err(CliError::new(Code::Argument, message).with_hint(hint::OTHER_STORE));
     }
     let to = args.to.open_or_create()?;
     let mut report = CopyReport {

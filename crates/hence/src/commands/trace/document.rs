@@ -133,7 +133,14 @@ pub(crate) fn file_or_run<T>(
         Ok((name, trace)) => Ok(of_run(name, trace)),
         // Without such a run the name means a file.
         Err(error) if matches!(error.code, Code::NoSuchRun | Code::NotAStore) && !path.exists() => {
-            read(name).map_err(|error| error.with_hint(hint::NEITHER_FILE_NOR_RUN))
+            // A run with almost this name is a better guess than no guess.
+            let meant = error.message.split_once("; did you mean").map(|(_, meant)| meant.to_owned());
+            read(name).map_err(|mut error| {
+                if let Some(meant) = meant.filter(|_| !error.message.contains("; did you mean")) {
+                    error.message.push_str(&format!("; did you mean{meant}"));
+                }
+                error.with_hint(hint::NEITHER_FILE_NOR_RUN)
+            })
         }
         Err(error) => Err(error),
     }

@@ -23,6 +23,10 @@ impl Text for HashReport {
     fn text(&self) -> String {
         self.content_hash.clone()
     }
+
+    fn form(&self) -> Form {
+        Form::Document
+    }
 }
 
 pub(super) fn run(context: &Context, args: &TraceFileArgs) -> Result<Exit, CliError> {

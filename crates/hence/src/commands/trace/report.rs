@@ -19,6 +19,10 @@ impl Text for MarkdownReport {
     fn text(&self) -> String {
         self.markdown.clone()
     }
+
+    fn form(&self) -> Form {
+        Form::Document
+    }
 }
 
 pub(super) fn run(context: &Context, args: &TraceFileArgs) -> Result<Exit, CliError> {

@@ -154,7 +154,7 @@ impl Text for ReproduceReport {
 pub(super) fn run(context: &Context, args: &TraceReproduceArgs) -> Result<Exit, CliError> {
     let document = Document::of_file_or_run(context, &args.file)?;
     let trace = document.trace();
-    let masks = Masks::with(&args.mask).map_err(|error| CliError::from_error(Code::Refused, error))?;
+    let masks = Masks::with(&args.mask).map_err(|error| CliError::from_error(Code::Argument, error))?;
     let mut found = candidates(&trace);
     if let Some(id) = args.action.iter().find(|id| !found.iter().any(|known| known.action_id == **id)) {
         return Err(CliError::new(Code::NoSuchPlace, format!("no action {id} says how to reproduce it"))

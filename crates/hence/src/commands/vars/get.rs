@@ -28,6 +28,10 @@ impl Text for GetReport {
             other => other.to_string(),
         }
     }
+
+    fn form(&self) -> Form {
+        Form::Document
+    }
 }
 
 pub(super) fn run(context: &Context, session: &mut Session<'_>, args: &GetArgs) -> Result<Exit, CliError> {

@@ -44,7 +44,7 @@ impl Text for HistoryReport {
                 change,
             ]);
         }
-        let mut text = columns(&rows);
+        let mut text = table(&rows, &["ID", "AT"]).with_note();
         let hidden = self.total - self.mutations.len();
         if hidden > 0 {
             text.push_str(&format!("{hidden} older; --limit 0 shows all\n"));

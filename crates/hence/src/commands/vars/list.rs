@@ -91,7 +91,7 @@ impl Text for ListReport {
                 short(&row.value.0),
             ]);
         }
-        columns(&rows)
+        table(&rows, &["BYTES", "SCOPE", "UPDATED"]).with_note()
     }
 }
 

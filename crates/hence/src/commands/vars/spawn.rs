@@ -18,7 +18,7 @@ pub(super) fn run(context: &Context, session: &mut Session<'_>, args: &SpawnArgs
     let parent = session.state(args.target.state)?;
     let prompt = value::text(&args.prompt)?;
     let id = RunId::new(&args.child)
-        .map_err(|error| CliError::from_error(Code::Refused, error).with_hint(hint::OTHER_ID))?;
+        .map_err(|error| CliError::from_error(Code::Argument, error).with_hint(hint::OTHER_ID))?;
     if exists(session, &id)? {
         return Err(CliError::new(Code::Conflict, format!("there is a run {id} already"))
             .with_hint(hint::OTHER_CHILD_ID));

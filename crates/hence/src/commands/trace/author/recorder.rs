@@ -109,7 +109,7 @@ pub(super) fn create(
     let store = context.store_or_new()?;
     let (run, header) = Run::start(Authored::new(decoded(problem)?))?;
     let id = RunId::new(run.program().problem().id())
-        .map_err(|error| CliError::from_error(Code::Refused, error).with_hint(hint::OTHER_ID))?;
+        .map_err(|error| CliError::from_error(Code::Argument, error).with_hint(hint::OTHER_ID))?;
     let mut staged = Staged { records: vec![header], store: &store };
     let document = without_defects(problem.clone());
     let (recorded, _) = stage(context, &id, run, (change, at), &document, Vec::new(), &mut staged)?;

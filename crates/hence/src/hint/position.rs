@@ -1,0 +1,47 @@
+//! Advice about checkpoints and rollbacks.
+
+use super::{Hint, command, word};
+use crate::context::Context;
+
+/// The advice for a rollback after which calls that act would be made again.
+pub(crate) fn repeat_after_rollback(run: &str) -> Hint {
+    Hint::made(format!(
+        "--yes rolls back, and `hence resume {}` then makes the calls again under the same idempotency keys",
+        word(run)
+    ))
+}
+
+/// The advice for a run that has ended and was to be rolled back to before a step.
+pub(crate) fn after_the_end(
+    context: &Context,
+    run: &str,
+    status: hence_state::Status,
+    step: Option<&str>,
+) -> Hint {
+    let other = match step {
+        Some(step) => {
+            let fork = command(context, &["fork", run, "--from", step]);
+            format!("`{fork}` starts a run that shares what came before")
+        }
+        // No step was undone, or there is no such checkpoint.
+        None => format!("`{}` lists its steps", command(context, &["log", run])),
+    };
+    if status == hence_state::Status::Failed {
+        return Hint::made(format!("`{}` continues it; {other}", command(context, &["retry", run])));
+    }
+    Hint::made(other)
+}
+
+/// The advice about a checkpoint in a run that has ended.
+pub(crate) fn checkpoint_after_the_end(context: &Context, run: &str, status: hence_state::Status) -> Hint {
+    let instead = after_the_end(context, run, status, None);
+    Hint::made(format!(
+        "the run is {status}, and that is final: the checkpoint names a state, and no rollback returns to it; {instead}"
+    ))
+}
+
+/// The advice to let a step in progress end before a rollback.
+pub(crate) fn record_calls_first(context: &Context, run: &str) -> Hint {
+    let (resume, why) = (command(context, &["resume", run]), command(context, &["why", run]));
+    Hint::made(format!("`{resume}` ends the step and records them; `{why}` shows what it waits for"))
+}

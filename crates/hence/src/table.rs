@@ -1,0 +1,226 @@
+//! Tables for people. On a narrow terminal columns are left out in a stated order, the last one is wrapped or moved below
+//! its row, and only what is still too wide is cut.
+
+use crate::layout::{longest_piece, wrap};
+use crate::terminal;
+
+/// The least number of characters that a column keeps when the terminal is narrow.
+const COLUMN_CHARACTERS_MIN: usize = 6;
+
+/// The number of characters between two columns.
+const GAP: usize = 2;
+
+/// The indentation of a cell that is moved below its row.
+const BELOW: usize = 4;
+
+/// A table, and the columns it leaves out to fit the terminal.
+pub(crate) struct Table {
+    /// The rows.
+    pub(crate) text: String,
+    left_out: Vec<String>,
+}
+
+impl Table {
+    /// Returns a line that names the columns that are left out, if there are any.
+    pub(crate) fn note(&self) -> String {
+        match self.left_out.is_empty() {
+            true => String::new(),
+            false => format!("left out to fit: {}; --json has all\n", self.left_out.join(", ")),
+        }
+    }
+
+    /// Returns the rows and the note.
+    pub(crate) fn with_note(self) -> String {
+        let note = self.note();
+        self.text + &note
+    }
+}
+
+/// Lays rows out in columns; the last column is not padded.
+pub(crate) fn columns<const N: usize>(rows: &[[String; N]]) -> String {
+    laid_out(&borrowed(rows), terminal::width())
+}
+
+/// Lays out rows below a heading. If they do not fit, the columns of these headings are left out one after the other, the
+/// least useful first.
+pub(crate) fn table<const N: usize>(rows: &[[String; N]], least_useful_first: &[&str]) -> Table {
+    table_within(rows, least_useful_first, terminal::width())
+}
+
+fn table_within<const N: usize>(rows: &[[String; N]], first: &[&str], available: Option<usize>) -> Table {
+    let mut rows = borrowed(rows);
+    let mut left_out = Vec::new();
+    for title in first {
+        if available.is_none_or(|available| is_readable(&rows, available)) {
+            break;
+        }
+        let found = rows.first().and_then(|heading| heading.iter().position(|cell| cell == title));
+        let Some(position) = found else { continue };
+        for row in &mut rows {
+            row.remove(position);
+        }
+        left_out.push((*title).to_owned());
+    }
+    Table { text: laid_out(&rows, available), left_out }
+}
+
+fn borrowed<const N: usize>(rows: &[[String; N]]) -> Vec<Vec<&str>> {
+    rows.iter().map(|row| row.iter().map(String::as_str).collect()).collect()
+}
+
+/// Returns whether rows fit with every column whole, the last one wrapped beside the others.
+fn is_readable(rows: &[Vec<&str>], available: usize) -> bool {
+    let widths = natural(rows);
+    let last = widths.last().copied().unwrap_or(0);
+    let before = before_last(&widths);
+    before + last <= available || before + beside(rows, available) <= available
+}
+
+/// Returns the width of each column that cuts nothing.
+fn natural(rows: &[Vec<&str>]) -> Vec<usize> {
+    let mut widths = vec![0; rows.iter().map(Vec::len).max().unwrap_or(0)];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    widths
+}
+
+/// Returns the width of all columns before the last one, with the gaps.
+fn before_last(widths: &[usize]) -> usize {
+    widths.iter().take(widths.len().saturating_sub(1)).map(|width| width + GAP).sum()
+}
+
+/// Returns the least room that the last column needs beside the others, where it is wrapped between words.
+fn beside(rows: &[Vec<&str>], available: usize) -> usize {
+    let cells = rows.iter().filter_map(|row| row.last());
+    let longest = cells.map(|cell| longest_piece(cell, available)).max().unwrap_or(0);
+    longest.max(available * 2 / 5)
+}
+
+fn laid_out(rows: &[Vec<&str>], available: Option<usize>) -> String {
+    let mut widths = natural(rows);
+    let is_pairs = widths.len() < 3;
+    let mut is_below = false;
+    if let Some(available) = available {
+        let last = widths.last().copied().unwrap_or(0);
+        let mut least = vec![COLUMN_CHARACTERS_MIN; widths.len()];
+        if let Some(least) = least.last_mut() {
+            *least = beside(rows, available).min(last);
+            // A name and its value stay on one line: the value may be longer than any line.
+            *least = if is_pairs { (*least).min(available / 2) } else { *least };
+        }
+        let needed = before_last(&widths) + least.last().copied().unwrap_or(0);
+        is_below = !is_pairs && needed > available;
+        if is_below {
+            let mut others: Vec<usize> = widths.iter().take(widths.len() - 1).copied().collect();
+            shrink(&mut others, &least, available);
+            others.push(last);
+            widths = others;
+        } else {
+            shrink(&mut widths, &least, available);
+        }
+    }
+    let before = before_last(&widths);
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (position, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            if position + 1 < widths.len() {
+                let cell = cut(cell, *width);
+                line.push_str(&cell);
+                let missing = width.saturating_sub(cell.chars().count());
+                line.extend(std::iter::repeat_n(' ', missing + GAP));
+                continue;
+            }
+            let room = available.map(|available| available.saturating_sub(before));
+            let fits = room.is_none_or(|room| cell.chars().count() <= room);
+            if is_below && !fits {
+                line.truncate(line.trim_end().len());
+                line.push('\n');
+                line.push_str(&" ".repeat(BELOW));
+                line.push_str(&wrap(cell, available.map(|available| available.saturating_sub(BELOW)), BELOW));
+            } else {
+                line.push_str(&wrap(cell, room, before));
+            }
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// Shrinks the widest columns until a row fits, or every column has its least width.
+fn shrink(widths: &mut [usize], least: &[usize], available: usize) {
+    let gaps = GAP * widths.len().saturating_sub(1);
+    loop {
+        let over = (widths.iter().sum::<usize>() + gaps).saturating_sub(available);
+        let can_shrink = |(width, least): &(&mut usize, &usize)| **width > **least;
+        let sizes: Vec<usize> =
+            widths.iter_mut().zip(least).filter(can_shrink).map(|(width, _)| *width).collect();
+        let Some(widest) = sizes.iter().copied().max().filter(|_| over > 0) else { return };
+        // The widest go down together to the next one, so that no column pays for all.
+        let next = sizes.iter().copied().filter(|width| *width < widest).max().unwrap_or(0);
+        let count = sizes.iter().filter(|width| **width == widest).count();
+        let target = next.max(widest.saturating_sub(over.div_ceil(count)));
+        for (width, least) in widths.iter_mut().zip(least).filter(can_shrink) {
+            if *width == widest {
+                *width = target.max(*least);
+            }
+        }
+    }
+}
+
+/// Cuts a cell to a width, with `…` at its end.
+fn cut(cell: &str, width: usize) -> String {
+    if cell.chars().count() <= width {
+        return cell.to_owned();
+    }
+    let kept: String = cell.chars().take(width.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{borrowed, laid_out, table_within};
+
+    fn rows() -> Vec<[String; 3]> {
+        [["RUN", "STATUS", "HEAD"], ["a-very-long-run-id-indeed", "completed", "two words and more of them"]]
+            .map(|row| row.map(str::to_owned))
+            .to_vec()
+    }
+
+    #[test]
+    fn a_table_fits_the_terminal_or_is_as_wide_as_it_needs() {
+        let whole = laid_out(&borrowed(&rows()), None);
+        assert!(whole.lines().all(|line| !line.contains('…')));
+        for width in [30, 40, 60, 80] {
+            let text = laid_out(&borrowed(&rows()), Some(width));
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
+        }
+        assert_eq!(laid_out(&borrowed(&rows()), Some(80)), whole);
+    }
+
+    #[test]
+    fn a_last_column_without_room_moves_below_its_row() {
+        let text = laid_out(&borrowed(&rows()), Some(44));
+        assert_eq!(
+            text,
+            "RUN                        STATUS     HEAD\na-very-long-run-id-indeed  completed\n    two words and more of them\n"
+        );
+    }
+
+    #[test]
+    fn the_least_useful_columns_are_left_out_first_and_named() {
+        let titles = |width| {
+            let table = table_within(&rows(), &["HEAD", "STATUS"], Some(width));
+            (table.text.lines().next().unwrap_or_default().to_owned(), table.note())
+        };
+        assert_eq!(titles(80).1, "");
+        let (heading, note) = titles(40);
+        assert_eq!(heading, "RUN                        STATUS");
+        assert_eq!(note, "left out to fit: HEAD; --json has all\n");
+        assert_eq!(titles(30).1, "left out to fit: HEAD, STATUS; --json has all\n");
+    }
+}
