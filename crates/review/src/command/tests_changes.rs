@@ -94,7 +94,7 @@ fn files_that_are_changed_by_other_means_are_changes() {
         ("git stash push -- src/a.py", "Format"),
         ("git stash show", "-"),
         ("git clean -fd", "Delete"),
-        ("git clean -nd", "-"),
+        ("git clean -dn", "-"),
         ("go generate ./...", "Format"),
         ("python manage.py makemigrations", "Format"),
     ]);
