@@ -2,7 +2,6 @@
 
 use hence_canon::Value;
 
-use super::names::supports;
 use super::{list_of, text_of};
 
 /// Returns the notes of a run from its newest artifacts.
@@ -32,17 +31,6 @@ pub(crate) fn notes(
         if let Some(other) = conclusion.get("disagrees") {
             let (task, by) = (text_of(conclusion, "task"), text_of(other, super::BY));
             notes.push(format!("{by} disagrees about task {task}; the method decided"));
-        }
-        let task = text_of(conclusion, "task");
-        let cited = list_of(conclusion, "evidence").iter().filter_map(Value::as_str);
-        for id in cited.filter(|_| conclusion.get(super::BY).is_none()) {
-            let item = items.iter().find(|item| text_of(item, "id") == id);
-            let denies = |item: &&Value| text_of(item, "supports_by") == "declared" && !supports(item, task);
-            if item.filter(denies).is_some() {
-                notes.push(format!(
-                    "task {task} stands on evidence {id}, which declares that it supports other tasks or none"
-                ));
-            }
         }
     }
     notes.extend(

@@ -98,7 +98,9 @@ fn an_undecided_call_is_an_action_whose_status_is_unknown() {
         let why = json(&world, &["why", "r"]);
         let key = why["waiting"][0]["key"].as_str().unwrap().to_owned();
         let given = world.ask(&["answer", "r", &key, "--fail", "--by", "ada", "--resume"]);
-        assert_eq!(given.code, 1, "{steps}{}", given.stderr);
+        // A branch that succeeded leaves a part of the step.
+        let code = if steps.contains("scatter") { 5 } else { 1 };
+        assert_eq!(given.code, code, "{steps}{}", given.stderr);
         let trace = json(&world, &["trace", "export", "r"]);
         assert_eq!(of_type(&trace, "GitPush").len(), count, "{steps}{trace}");
         assert_eq!(verdict(&world)["status"], "failed");
