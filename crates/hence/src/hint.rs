@@ -509,6 +509,16 @@ pub(crate) fn repeat_after_rollback(run: &str) -> Hint {
 
 /// The advice for a run that has ended and was to be rolled back to before a step.
 pub(crate) fn after_the_end(run: &str, status: hence_state::Status, step: Option<&str>) -> Hint {
+    if step.is_some_and(|step| step.starts_with(hence_engine::SOLVE_STEP_PREFIX)) {
+        let run = word(run);
+        let fork = format!("`hence fork {run} --from TURN` starts a run that shares the turns before one");
+        return Hint::made(match status {
+            hence_state::Status::Failed => {
+                format!("{fork}; `hence fork {run} --from end` with a higher limit continues it")
+            }
+            _ => fork,
+        });
+    }
     let fork = format!(
         "`hence fork {} --from {}` starts a run that shares what came before",
         word(run),
@@ -537,6 +547,22 @@ pub(crate) fn repeat_unlisted(run: &str) -> Hint {
 /// The advice to continue a retry that exists.
 pub(crate) fn retry(run: &str) -> Hint {
     about("`hence retry ", run, "` continues it")
+}
+
+/// The advice for a run of the loop that a limit ended.
+pub(crate) fn continue_by_fork(run: &str) -> Hint {
+    let run = word(run);
+    Hint::made(format!(
+        "`hence fork {run} --from end` with a higher limit continues it in another run; `hence why {run}` names the limit"
+    ))
+}
+
+/// The advice for a replay of a run whose blocks cannot run here.
+pub(crate) fn replay_again(run: &str) -> Hint {
+    Hint::made(format!(
+        "fix the cause, then `hence replay {0}`; `hence verify {0}` checks the rest",
+        word(run)
+    ))
 }
 
 /// The advice for a run that failed without a failed step.
