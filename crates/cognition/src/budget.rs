@@ -99,14 +99,25 @@ pub struct Usage {
     pub tokens_out: u64,
     /// Money.
     pub cost: Costs,
+    /// Calls whose tokens and money nobody reported. They count as the most that each may have used, so sums with them are upper bounds.
+    pub unreported: u64,
 }
+
+/// The member that counts the calls whose usage nobody reported.
+pub const UNREPORTED_KEY: &str = "unreported_calls";
 
 impl Usage {
     /// Reads the tokens and the cost that a provider reports about one call.
     pub fn of_meta(meta: &Object) -> Self {
         let count = |key: &str| meta.get(key).and_then(Value::as_u64).unwrap_or(0);
         let cost = meta.get("cost").map(read_costs).unwrap_or_default();
-        Self { calls: 0, tokens_in: count("tokens_in"), tokens_out: count("tokens_out"), cost }
+        Self {
+            calls: 0,
+            tokens_in: count("tokens_in"),
+            tokens_out: count("tokens_out"),
+            cost,
+            unreported: count(UNREPORTED_KEY),
+        }
     }
 
     /// Returns all tokens.
@@ -124,6 +135,7 @@ impl Usage {
         self.calls = self.calls.saturating_add(other.calls);
         self.tokens_in = self.tokens_in.saturating_add(other.tokens_in);
         self.tokens_out = self.tokens_out.saturating_add(other.tokens_out);
+        self.unreported = self.unreported.saturating_add(other.unreported);
         for (currency, amount) in &other.cost {
             let sum = self.cost.entry(currency.clone()).or_default();
             *sum = sum.plus(*amount).unwrap_or(Cost(u128::MAX));
@@ -145,6 +157,7 @@ impl Usage {
             tokens_in: self.tokens_in.saturating_sub(other.tokens_in),
             tokens_out: self.tokens_out.saturating_sub(other.tokens_out),
             cost,
+            unreported: self.unreported.saturating_sub(other.unreported),
         }
     }
 
@@ -157,12 +170,18 @@ impl Usage {
             tokens_in: self.tokens_in.saturating_mul(times),
             tokens_out: self.tokens_out.saturating_mul(times),
             cost: self.cost.iter().map(|(currency, amount)| (currency.clone(), cost(amount))).collect(),
+            unreported: self.unreported.saturating_mul(times),
         }
     }
 
     /// Returns the usage as a record holds it. Members that are zero are left out.
     pub fn value(&self) -> Object {
-        let counts = [("calls", self.calls), ("tokens_in", self.tokens_in), ("tokens_out", self.tokens_out)];
+        let counts = [
+            ("calls", self.calls),
+            ("tokens_in", self.tokens_in),
+            ("tokens_out", self.tokens_out),
+            (UNREPORTED_KEY, self.unreported),
+        ];
         let counts = counts.into_iter().filter(|(_, count)| *count > 0);
         let mut members: Vec<(&str, Value)> = counts.map(|(key, count)| (key, count.into())).collect();
         if !self.cost.is_empty() {

@@ -528,6 +528,22 @@ pub(crate) fn retry(run: &str) -> Hint {
     about("`hence retry ", run, "` continues it")
 }
 
+/// The advice for a run of the loop that a limit ended.
+pub(crate) fn continue_by_fork(run: &str) -> Hint {
+    let run = word(run);
+    Hint::made(format!(
+        "`hence fork {run} --from end` with a higher limit continues it in another run; `hence why {run}` names the limit"
+    ))
+}
+
+/// The advice for a replay of a run whose blocks cannot run here.
+pub(crate) fn replay_again(run: &str) -> Hint {
+    Hint::made(format!(
+        "fix the cause, then `hence replay {0}`; `hence verify {0}` checks the rest",
+        word(run)
+    ))
+}
+
 /// The advice for a run that failed without a failed step.
 pub(crate) fn retry_nothing(run: &str) -> Hint {
     Hint::made(format!(

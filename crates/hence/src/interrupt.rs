@@ -38,6 +38,10 @@ impl Interrupt {
 
 impl Stop for Interrupt {
     fn is_wanted(&self) -> bool {
-        self.asked.load(Ordering::SeqCst) || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        self.asked.load(Ordering::SeqCst) || self.gives_up_calls()
+    }
+
+    fn gives_up_calls(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 }

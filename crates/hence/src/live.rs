@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(shown.line(later, 80).unwrap(), "running pay, item 1 of 3, 4.2 s");
         shown.hear(&Watched::CallBegan { step: "pay", item: 1, attempt: 2 }, later);
         let cost = [("USD".into(), "0.012".parse().unwrap())].into();
-        let used = Usage { calls: 1, tokens_in: 1000, tokens_out: 204, cost };
+        let used = Usage { calls: 1, tokens_in: 1000, tokens_out: 204, cost, unreported: 0 };
         shown.hear(&Watched::CallEnded { used: &used }, later);
         shown.hear(&Watched::StepBegan { step: "other\u{1b}[2J", items: None }, later);
         let line = shown.line(later, 120).unwrap();

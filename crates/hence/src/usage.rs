@@ -19,6 +19,9 @@ pub(crate) struct UsageReport {
     pub(crate) tokens_out: u64,
     /// The exact cost in each currency.
     pub(crate) cost: Vec<CostRow>,
+    /// Calls whose usage was not reported. They are counted as the most that they may be, so tokens and cost are upper bounds.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) unreported_calls: u64,
     /// The limits of the run.
     pub(crate) limits: LimitsReport,
 }
@@ -42,14 +45,14 @@ pub(crate) struct LimitsReport {
 
 impl UsageReport {
     pub(crate) fn of(usage: &Usage, limits: &Limits) -> Self {
-        let Usage { calls, tokens_in, tokens_out, .. } = *usage;
+        let Usage { calls, tokens_in, tokens_out, unreported: unreported_calls, .. } = *usage;
         let limits = LimitsReport {
             calls: limits.calls,
             tokens: limits.tokens,
             cost: rows(&limits.cost),
             seconds: limits.seconds,
         };
-        Self { calls, tokens_in, tokens_out, cost: rows(&usage.cost), limits }
+        Self { calls, tokens_in, tokens_out, cost: rows(&usage.cost), unreported_calls, limits }
     }
 
     /// Adds what another run used. The limits stay.
@@ -57,6 +60,7 @@ impl UsageReport {
         self.calls = self.calls.saturating_add(other.calls);
         self.tokens_in = self.tokens_in.saturating_add(other.tokens_in);
         self.tokens_out = self.tokens_out.saturating_add(other.tokens_out);
+        self.unreported_calls = self.unreported_calls.saturating_add(other.unreported_calls);
         let mut costs = Costs::new();
         for CostRow { amount, currency } in self.cost.iter().chain(&other.cost) {
             let sum = costs.entry(currency.as_str().into()).or_default();
@@ -72,26 +76,35 @@ impl UsageReport {
             return Vec::new();
         }
         let of = |limit: Option<u64>| limit.map(|limit| format!(" of {limit}")).unwrap_or_default();
+        let bound = if self.unreported_calls > 0 { "at most " } else { "" };
         let noun = if self.calls == 1 { "call" } else { "calls" };
         let mut texts = vec![format!("{} {noun}{}", self.calls, of(self.limits.calls))];
         if self.tokens_in + self.tokens_out > 0 || self.limits.tokens.is_some() {
             let (sent, received) = (self.tokens_in, self.tokens_out);
             let limit = of(self.limits.tokens);
-            texts.push(format!("{} tokens{limit} ({sent} in, {received} out)", sent + received));
+            texts.push(format!("{bound}{} tokens{limit} ({sent} in, {received} out)", sent + received));
         }
         for CostRow { amount, currency } in &self.cost {
             let limit = self.limits.cost.iter().find(|limit| limit.currency == *currency);
             let limit = limit.map(|limit| format!(" of {}", limit.amount)).unwrap_or_default();
-            texts.push(format!("{amount}{limit} {}", escape(currency)));
+            texts.push(format!("{bound}{amount}{limit} {}", escape(currency)));
         }
         for CostRow { amount, currency } in &self.limits.cost {
             if !self.cost.iter().any(|cost| cost.currency == *currency) {
                 texts.push(format!("0 of {amount} {}", escape(currency)));
             }
         }
+        if self.unreported_calls > 0 {
+            let noun = if self.unreported_calls == 1 { "call" } else { "calls" };
+            texts.push(format!("usage of {} {noun} not reported", self.unreported_calls));
+        }
         texts.extend(self.limits.seconds.map(|limit| format!("at most {limit} seconds")));
         vec![("used", texts.join(", "))]
     }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 fn rows(costs: &Costs) -> Vec<CostRow> {

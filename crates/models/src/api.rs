@@ -29,12 +29,27 @@ pub(crate) enum Role {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct PartialReply {
     pub(crate) text: String,
-    pub(crate) tokens: Tokens,
+    pub(crate) tokens: ReportedTokens,
     pub(crate) stop_reason: Option<String>,
     /// The model that answers, as the endpoint names it.
     pub(crate) model: Option<String>,
     /// The id of the reply.
     pub(crate) id: Option<String>,
+}
+
+/// The counts of tokens as far as an endpoint has stated them. A count that is no whole number from 0 on is not stated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct ReportedTokens {
+    pub(crate) input: Option<u64>,
+    pub(crate) cached_input: u64,
+    pub(crate) output: Option<u64>,
+}
+
+impl ReportedTokens {
+    /// Returns the tokens if the endpoint stated both counts.
+    pub(crate) fn complete(self) -> Option<Tokens> {
+        Some(Tokens { input: self.input?, cached_input: self.cached_input, output: self.output? })
+    }
 }
 
 impl PartialReply {

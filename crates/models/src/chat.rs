@@ -1,7 +1,7 @@
 //! Conversations: several messages, one reply as text. Nothing is repaired; whoever talks judges the reply.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hence_canon::Object;
 use hence_capabilities::client::Connections;
@@ -38,7 +38,12 @@ pub struct Chat<'a> {
     pub timeout: Duration,
     /// The maximum number of bytes of text in a reply.
     pub reply_bytes_max: u64,
+    /// Says that the reply is not waited for any more. It is asked several times in a second.
+    pub is_over: Option<&'a (dyn Fn() -> bool + Sync)>,
 }
+
+/// The time between two questions whether a reply is still waited for.
+const OVER_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The reply of a model.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -81,8 +86,22 @@ impl ChatModel {
     /// # Errors
     /// [`AskError`] when there is no reply in time. No message contains a key.
     pub fn reply(&self, chat: &Chat<'_>) -> Result<ChatReply, AskError> {
-        let answered = self.connections.block_on(chat.timeout, self.ask(chat));
-        let answered = answered.unwrap_or(Err(AskError::TimedOut(chat.timeout)));
+        let started = Instant::now();
+        let answered = self.connections.block_on(chat.timeout, async {
+            let mut asked = std::pin::pin!(self.ask(chat));
+            loop {
+                match tokio::time::timeout(OVER_INTERVAL, asked.as_mut()).await {
+                    Ok(answered) => break Some(answered),
+                    Err(_) if chat.is_over.is_some_and(|is_over| is_over()) => break None,
+                    Err(_) => {}
+                }
+            }
+        });
+        let answered = match answered {
+            Some(Some(answered)) => answered,
+            Some(None) => Err(AskError::TimedOut(started.elapsed())),
+            None => Err(AskError::TimedOut(chat.timeout)),
+        };
         answered.map_err(|error| without_key(error, chat.key))
     }
 

@@ -33,7 +33,8 @@ const IDEMPOTENCY_HEADER: &str = "idempotency-key";
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ModelReply {
     pub(crate) text: String,
-    pub(crate) tokens: Tokens,
+    /// The tokens, if the endpoint states them.
+    pub(crate) tokens: Option<Tokens>,
     pub(crate) finish_reason: Option<String>,
     /// The model that answered, as the endpoint names it.
     pub(crate) model: Option<String>,
@@ -46,7 +47,7 @@ pub(crate) struct ModelReply {
 impl ModelReply {
     fn of(reply: PartialReply, request_id: Option<String>) -> Self {
         let PartialReply { text, tokens, stop_reason, model, id } = reply;
-        Self { text, tokens, finish_reason: stop_reason, model, id, request_id }
+        Self { text, tokens: tokens.complete(), finish_reason: stop_reason, model, id, request_id }
     }
 }
 
@@ -89,6 +90,15 @@ impl RequestError {
     pub(crate) fn malformed(cause: &str) -> Self {
         let message = format!("the endpoint's reply cannot be understood: {}", excerpt(cause));
         Self::transient(FailureClass::Unavailable, message)
+    }
+
+    /// Returns the error for a whole body that is something else than a reply. Asking again would be charged again and give the same.
+    fn other_content(content_type: &str, body: &str) -> Self {
+        let message = format!(
+            "the endpoint answers with the content type {content_type:?} instead of JSON or a stream of events: {}",
+            excerpt(body)
+        );
+        Self::permanent(FailureClass::Unavailable, message)
     }
 
     /// Returns the error for an error that an endpoint reports in a stream instead of by a status.
@@ -224,13 +234,12 @@ impl<'a> ModelClient<'a> {
         }
         let request_id = request_id(response.headers());
         let mut reply = PartialReply::default();
-        let read = match self.settings.delivery {
-            Delivery::Whole => self.read_whole(response, &mut reply).await,
-            // Some endpoints ignore that a stream was asked for.
-            Delivery::Streamed if response.content_type().starts_with("application/json") => {
-                self.read_whole(response, &mut reply).await
-            }
-            Delivery::Streamed => self.read_stream(response, &mut reply).await,
+        // Some endpoints ignore that a stream was asked for.
+        let is_stream = self.settings.delivery == Delivery::Streamed
+            && response.content_type().starts_with("text/event-stream");
+        let read = match is_stream {
+            true => self.read_stream(response, &mut reply).await,
+            false => self.read_whole(response, &mut reply).await,
         };
         let complete = read.and_then(|()| self.check_end(&reply));
         let reply = ModelReply::of(reply, request_id);
@@ -256,13 +265,47 @@ impl<'a> ModelClient<'a> {
         })?;
         // Until it is understood, the reply is the text that came.
         reply.text = String::from_utf8_lossy(&body).into_owned();
-        let content_type = response.content_type();
-        if !content_type.starts_with("application/json") {
-            return Err(RequestError::malformed(&format!("its content type is {content_type:?}")));
+        let (content_type, is_streamed) =
+            (response.content_type(), self.settings.delivery == Delivery::Streamed);
+        let is_json = content_type.starts_with("application/json");
+        // Simple servers name no type, or that of any text.
+        let is_open = content_type.is_empty() || content_type.starts_with("text/plain");
+        if !is_json && !is_open {
+            return Err(RequestError::other_content(content_type, &reply.text));
         }
-        let body = parse(&body).map_err(|error| RequestError::malformed(&error.to_string()))?;
+        let body = match parse(&body) {
+            Ok(body) => body,
+            Err(_) if is_open && is_streamed => {
+                let text = std::mem::take(&mut reply.text);
+                return self.read_events_of(content_type, text, reply);
+            }
+            Err(_) if is_open => return Err(RequestError::other_content(content_type, &reply.text)),
+            Err(error) => return Err(RequestError::malformed(&error.to_string())),
+        };
         *reply = self.settings.api.read_reply(&body).map_err(RequestError::malformed)?;
         self.check_size(reply)
+    }
+
+    /// Reads a body of no stated type that has the events of a stream.
+    fn read_events_of(
+        &self,
+        content_type: &str,
+        body: String,
+        reply: &mut PartialReply,
+    ) -> Result<(), RequestError> {
+        let mut events = EventReader::new(self.json_bytes_max());
+        let pushed = events.push(body.as_bytes());
+        pushed.map_err(|EventTooLong| RequestError::too_large(self.reply_bytes_max))?;
+        events.finish();
+        if events.is_empty() {
+            let error = RequestError::other_content(content_type, &body);
+            reply.text = body;
+            return Err(error);
+        }
+        match self.take_events(&mut events, reply)? {
+            Progress::Ended => Ok(()),
+            Progress::Continues => end_of_stream(reply),
+        }
     }
 
     async fn read_stream(
@@ -272,7 +315,12 @@ impl<'a> ModelClient<'a> {
     ) -> Result<(), RequestError> {
         let mut events = EventReader::new(self.json_bytes_max());
         loop {
-            let chunk = response.chunk().await.map_err(|error| RequestError::of_transport(&error))?;
+            let chunk = match response.chunk().await {
+                Ok(chunk) => chunk,
+                // The model has ended its reply; the connection broke after it.
+                Err(_) if reply.stop_reason.is_some() => None,
+                Err(error) => return Err(RequestError::of_transport(&error)),
+            };
             let ended = chunk.is_none();
             match chunk {
                 Some(chunk) => events
@@ -280,18 +328,29 @@ impl<'a> ModelClient<'a> {
                     .map_err(|EventTooLong| RequestError::too_large(self.reply_bytes_max))?,
                 None => events.finish(),
             }
-            while let Some(event) = events.next() {
-                let progress = self.settings.api.read_event(&event, reply)?;
-                self.check_size(reply)?;
-                if progress == Progress::Ended {
-                    return Ok(());
-                }
+            if self.take_events(&mut events, reply)? == Progress::Ended {
+                return Ok(());
             }
             if ended {
-                let message = "the reply broke off before its end";
-                return Err(RequestError::transient(FailureClass::Unreachable, message));
+                return end_of_stream(reply);
             }
         }
+    }
+
+    /// Reads the events that are complete.
+    fn take_events(
+        &self,
+        events: &mut EventReader,
+        reply: &mut PartialReply,
+    ) -> Result<Progress, RequestError> {
+        while let Some(event) = events.next() {
+            let progress = self.settings.api.read_event(&event, reply)?;
+            self.check_size(reply)?;
+            if progress == Progress::Ended {
+                return Ok(progress);
+            }
+        }
+        Ok(Progress::Continues)
     }
 
     fn check_size(&self, reply: &PartialReply) -> Result<(), RequestError> {
@@ -315,6 +374,14 @@ impl<'a> ModelClient<'a> {
             _ => Ok(()),
         }
     }
+}
+
+/// Judges a stream that ended without the event that ends streams: a reply that says why it ended is whole.
+fn end_of_stream(reply: &PartialReply) -> Result<(), RequestError> {
+    if reply.stop_reason.is_some() {
+        return Ok(());
+    }
+    Err(RequestError::transient(FailureClass::Unreachable, "the reply broke off before its end"))
 }
 
 /// Returns the address of an API below an endpoint; the query of the endpoint is preserved.

@@ -55,6 +55,11 @@ impl EventReader {
         self.end_line();
     }
 
+    /// Returns whether no complete event waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ready.is_empty()
+    }
+
     /// Returns the next complete event.
     pub(crate) fn next(&mut self) -> Option<Event> {
         self.ready.pop_front()

@@ -147,8 +147,10 @@ fn sent_value(sent: &Sent) -> Value {
             ("request_id", reply.request_id.as_ref()),
         ];
         members.extend(texts.into_iter().filter_map(|(key, text)| Some((key, text?.as_str().into()))));
-        members.push(("tokens_in", reply.tokens.input.into()));
-        members.push(("tokens_out", reply.tokens.output.into()));
+        if let Some(tokens) = reply.tokens {
+            members.push(("tokens_in", tokens.input.into()));
+            members.push(("tokens_out", tokens.output.into()));
+        }
     }
     members.extend(sent.asked_again.as_ref().map(|text| ("asked_again", text.as_str().into())));
     members.into_iter().collect::<Object>().into()

@@ -54,4 +54,4 @@ pub use settings::{
     Api, Delivery, InvalidSettings, MAX_TOKENS_DEFAULT, ModelSettings, REPAIRS_DEFAULT, REPAIRS_MAX,
     RETRIES_DEFAULT, RETRIES_MAX, RetryPolicy, SettingsProblem, Structure,
 };
-pub use usage::{Prices, Tokens};
+pub use usage::{NOT_REPORTED, Prices, Tokens};

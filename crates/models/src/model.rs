@@ -15,7 +15,7 @@ use crate::failure::{AskError, FailureClass};
 use crate::reply::{self, ReplySchema};
 use crate::retry::RetryDecision;
 use crate::settings::{InvalidSettings, ModelSettings, Structure};
-use crate::usage::{Tokens, report};
+use crate::usage::{NOT_REPORTED, Tokens, report};
 
 /// The minimum length of a key that is hidden: local servers accept any word as a key, and a short word occurs in many
 /// texts.
@@ -118,6 +118,7 @@ impl Model {
                 tokens_in: tokens.input,
                 tokens_out: tokens.output,
                 cost: cost.into_iter().collect(),
+                unreported: 0,
             },
             price: if settings.prices.is_some() { PriceKnown::Yes } else { PriceKnown::No },
         }
@@ -187,7 +188,8 @@ struct Conversation<'a> {
     system: Option<String>,
     messages: Vec<Message>,
     replies: u64,
-    tokens: Tokens,
+    /// `None` once a reply did not say how many it has.
+    tokens: Option<Tokens>,
 }
 
 impl<'a> Conversation<'a> {
@@ -225,7 +227,7 @@ impl<'a> Conversation<'a> {
             system: with_schema(system, schema, settings.structure),
             messages: vec![Message { role: Role::User, text: prompt }],
             replies: 0,
-            tokens: Tokens::default(),
+            tokens: Some(Tokens::default()),
         })
     }
 
@@ -234,7 +236,7 @@ impl<'a> Conversation<'a> {
         loop {
             let reply = self.request().await.map_err(|error| about(self.settings, error))?;
             self.replies += 1;
-            self.tokens = self.tokens.plus(reply.tokens);
+            self.tokens = self.tokens.zip(reply.tokens).map(|(sum, tokens)| sum.plus(tokens));
             if self.key.is_some_and(|key| shows_key(&reply.text, key)) {
                 let message = "the reply shows the key it was asked with";
                 self.exchange.rejected(message, None);
@@ -290,11 +292,12 @@ impl<'a> Conversation<'a> {
     }
 
     fn given_up(&self, wrong: &str) -> AskError {
-        let Tokens { input, output, .. } = self.tokens;
+        let tokens = match self.tokens {
+            Some(Tokens { input, output, .. }) => format!("{input} tokens in, {output} out"),
+            None => format!("tokens {NOT_REPORTED}"),
+        };
         let replies = self.replies;
-        let message = format!(
-            "none of {replies} replies can be used ({input} tokens in, {output} out); of the last, {wrong}"
-        );
+        let message = format!("none of {replies} replies can be used ({tokens}); of the last, {wrong}");
         about(self.settings, RequestError::permanent(FailureClass::ReplyInvalid, message))
     }
 }

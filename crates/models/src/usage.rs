@@ -54,11 +54,18 @@ impl Prices {
     }
 }
 
-/// Returns the metadata of a call: the counters that a trace sums, and the cost.
+/// The words for a usage that an endpoint did not state, or stated as something that is no count.
+pub const NOT_REPORTED: &str = "not reported";
+
+/// Returns the metadata of a call: the counters that a trace sums, and the cost. Without tokens it says so: a count of zero would make
+/// every limit on tokens and money void.
 ///
 /// The number of retries is not included: it depends on how busy the endpoint was, and nothing that depends on timing
 /// enters a record.
-pub(crate) fn report(replies: u64, tokens: Tokens, prices: Option<&Prices>) -> Object {
+pub(crate) fn report(replies: u64, tokens: Option<Tokens>, prices: Option<&Prices>) -> Object {
+    let Some(tokens) = tokens else {
+        return Object::from_iter([("llm_calls", Value::from(replies)), ("tokens", NOT_REPORTED.into())]);
+    };
     let meta = Object::from_iter([
         ("llm_calls", replies),
         ("tokens_in", tokens.input),
@@ -95,9 +102,13 @@ mod tests {
         let odd = Tokens { input: 1, cached_input: 400, output: 0 };
         assert_eq!(prices.cost(odd).unwrap().to_string(), "0.0000005");
         assert_eq!(
-            Value::from(report(2, tokens, Some(&prices))).to_string(),
+            Value::from(report(2, Some(tokens), Some(&prices))).to_string(),
             r#"{"cost":{"amount":"0.00148","currency":"USD"},"llm_calls":2,"tokens_in":1000,"tokens_out":10}"#
         );
-        assert!(!report(1, tokens, None).contains_key("cost"));
+        assert!(!report(1, Some(tokens), None).contains_key("cost"));
+        assert_eq!(
+            Value::from(report(1, None, Some(&prices))).to_string(),
+            r#"{"llm_calls":1,"tokens":"not reported"}"#
+        );
     }
 }

@@ -82,8 +82,14 @@ fn files_modified(actions: &[Action]) -> Vec<Arc<str>> {
 fn model(run: &RunInfo<'_>) -> Arc<str> {
     match &run.problem.settings().model {
         Some(model) => format!("{}/{}", model.provider, model.name).into(),
-        None => "none".into(),
+        None => solve_model(run.problem.canonical().value()).unwrap_or_else(|| "none".into()),
     }
+}
+
+/// Returns the model of the turns of a run of the loop, by the name that a person gave it.
+fn solve_model(problem: &hence_canon::Value) -> Option<Arc<str>> {
+    let solve = problem.get("settings")?.get("solve")?;
+    Some(solve.get("model")?.get("name")?.as_str()?.into())
 }
 
 fn trigger(run: &RunInfo<'_>) -> Trigger {

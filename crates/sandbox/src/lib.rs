@@ -79,6 +79,9 @@ pub struct Limits {
     pub output_bytes: usize,
     /// The depth of calls.
     pub recursion_depth: u64,
+    /// The calls of host functions that one block may make. With it, the time of a block is counted across them; without it, the time
+    /// begins anew after each.
+    pub host_calls: Option<u64>,
 }
 
 impl Limits {
@@ -88,7 +91,12 @@ impl Limits {
         memory_bytes: 64 * 1024 * 1024 * 1024,
         output_bytes: 1024 * 1024 * 1024,
         recursion_depth: 100_000,
+        host_calls: None,
     };
+
+    /// The calls of host functions that one block may make, unless the caller says otherwise: enough to look at every part of a large
+    /// input, and an end for a block that does nothing else.
+    pub const HOST_CALLS_DEFAULT: u64 = 1_000_000;
 
     /// Returns whether no limit is above the highest one.
     pub fn are_allowed(&self) -> bool {
@@ -107,6 +115,7 @@ impl Default for Limits {
             memory_bytes: 512 * 1024 * 1024,
             output_bytes: 1024 * 1024,
             recursion_depth: 1000,
+            host_calls: Some(Self::HOST_CALLS_DEFAULT),
         }
     }
 }
@@ -197,13 +206,15 @@ pub enum Limit {
     Memory,
     /// It printed too much.
     Output,
+    /// It called functions of its host too often.
+    HostCalls,
     /// The worker died, which a limit of the system also does.
     Crash,
 }
 
 impl Limit {
     /// Every limit.
-    pub const ALL: [Self; 4] = [Self::Time, Self::Memory, Self::Output, Self::Crash];
+    pub const ALL: [Self; 5] = [Self::Time, Self::Memory, Self::Output, Self::HostCalls, Self::Crash];
 
     /// Returns the name of the limit.
     pub fn as_str(self) -> &'static str {
@@ -211,6 +222,7 @@ impl Limit {
             Self::Time => "time",
             Self::Memory => "memory",
             Self::Output => "output",
+            Self::HostCalls => "host_calls",
             Self::Crash => "crash",
         }
     }

@@ -60,6 +60,10 @@ pub struct Monty {
     frames: Frames,
     pending: Pending,
     printed: Printed,
+    /// The time in which the block has computed. Time in which it waited for its host is not counted.
+    computed: Duration,
+    /// The calls of its host that the block has made.
+    host_calls: u64,
 }
 
 /// The reply that the worker waits for.
@@ -118,7 +122,9 @@ impl Monty {
         let frames = Frames::new(output);
         let identity = Identity { name: Self::NAME, version: program.version.clone(), protocol: PROTOCOL };
         let (pending, printed) = (Pending::Nothing, Printed::default());
-        let mut worker = Self { identity, limits, process, input, frames, pending, printed };
+        let (computed, host_calls) = (Duration::ZERO, 0);
+        let mut worker =
+            Self { identity, limits, process, input, frames, pending, printed, computed, host_calls };
         worker.configure()?;
         Ok(worker)
     }
@@ -201,7 +207,33 @@ impl Monty {
 
     /// Reads until the worker's turn ends.
     fn turn(&mut self) -> Result<Turn, SandboxError> {
-        let deadline = Instant::now() + Duration::from_millis(self.limits.block_milliseconds) + GRACE;
+        let started = Instant::now();
+        let turn = self.read_turn(started + self.time_left() + GRACE);
+        self.computed += started.elapsed();
+        turn
+    }
+
+    /// Returns the time in which the block may still compute.
+    fn time_left(&self) -> Duration {
+        let whole = Duration::from_millis(self.limits.block_milliseconds);
+        match self.limits.host_calls {
+            Some(_) => whole.saturating_sub(self.computed),
+            None => whole,
+        }
+    }
+
+    /// Counts a call of the host, and returns the limit that the block is over.
+    ///
+    /// The worker's own clock begins anew with each answer, so a block that calls its host again and again has no other end.
+    fn count_host_call(&mut self) -> Option<Limit> {
+        self.host_calls += 1;
+        if self.host_calls > self.limits.host_calls? {
+            return Some(Limit::HostCalls);
+        }
+        self.time_left().is_zero().then_some(Limit::Time)
+    }
+
+    fn read_turn(&mut self, deadline: Instant) -> Result<Turn, SandboxError> {
         loop {
             let frame = match self.frames.next(deadline) {
                 Ok(frame) => frame,
@@ -284,8 +316,21 @@ impl Monty {
     fn event(&mut self) -> Result<Event, SandboxError> {
         loop {
             match self.turn()? {
+                Turn::Event(event @ (Event::Call(_) | Event::Lookup(_))) => {
+                    return Ok(match self.count_host_call() {
+                        Some(limit) => {
+                            self.kill();
+                            Event::Stopped(limit)
+                        }
+                        None => event,
+                    });
+                }
                 Turn::Event(event) => return Ok(event),
                 Turn::System(id) => {
+                    if let Some(limit) = self.count_host_call() {
+                        self.kill();
+                        return Ok(Event::Stopped(limit));
+                    }
                     let refused = Message::default().message(5, &Message::default());
                     self.send(&resume_call(id, refused, None))?;
                 }
@@ -308,6 +353,7 @@ impl Sandbox for Monty {
             feed = feed.message(2, &Message::default().text(1, name).number(2, position));
         }
         let feed = feed.message(3, &arena.finish()).text(5, "/");
+        (self.computed, self.host_calls) = (Duration::ZERO, 0);
         self.send(&Message::default().message(field::FEED, &feed).into_bytes())?;
         self.event()
     }

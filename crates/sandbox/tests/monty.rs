@@ -101,6 +101,40 @@ fn a_limit_stops_a_block_and_says_which() {
 }
 
 #[test]
+fn a_block_that_calls_its_host_without_end_is_stopped_by_time_or_by_the_number_of_calls() {
+    let loops = "while True:\n    try:\n        host(1)\n    except BaseException:\n        pass";
+    let short = Limits { block_milliseconds: 200, ..Limits::default() };
+    let few = Limits { host_calls: Some(100), ..Limits::default() };
+    for (limits, code, expected) in [
+        (short, "while True: host(1)", Limit::Time),
+        (short, loops, Limit::Time),
+        (few, "while True: host(1)", Limit::HostCalls),
+        (few, loops, Limit::HostCalls),
+    ] {
+        let Some(mut worker) = worker(limits) else { return };
+        let (mut event, mut calls) = (worker.feed(code, &[]).unwrap(), 0);
+        while let Event::Call(_) = event {
+            calls += 1;
+            event = worker.resume(Answer::Value(&Value::from(1))).unwrap();
+        }
+        assert_eq!(event, Event::Stopped(expected), "{code}");
+        assert!(expected == Limit::Time || calls == 100, "{calls} calls of {code}");
+    }
+}
+
+#[test]
+fn the_count_of_calls_begins_anew_with_each_block() {
+    let Some(mut worker) = worker(Limits { host_calls: Some(3), ..Limits::default() }) else { return };
+    for _ in 0..3 {
+        let mut event = worker.feed("for n in range(3): host(n)", &[]).unwrap();
+        while let Event::Call(_) = event {
+            event = worker.resume(Answer::Value(&Value::from(1))).unwrap();
+        }
+        assert!(matches!(event, Event::Completed(_)), "{event:?}");
+    }
+}
+
+#[test]
 fn bad_code_raises_and_the_session_goes_on() {
     let Some(mut worker) = worker(Limits::default()) else { return };
     for code in [

@@ -426,6 +426,7 @@ pub fn recorded_usage(outcome: &StepOutcome, host: &dyn Host) -> Usage {
         tokens_in: outcome.metrics.tokens_in,
         tokens_out: outcome.metrics.tokens_out,
         cost: Usage::of_meta(&outcome.meta).cost,
+        unreported: 0,
     }
 }
 
@@ -458,6 +459,7 @@ mod tests {
             tokens_in: 2,
             tokens_out: 3,
             cost: [("USD".into(), amount.parse().unwrap())].into(),
+            unreported: 0,
         };
         let mut both = usage("0.1");
         both.add(&usage("0.2"));

@@ -6,6 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub trait Stop: Sync {
     /// Returns whether the run should stop.
     fn is_wanted(&self) -> bool;
+
+    /// Returns whether calls that are under way should be given up too. A person who asks a run to stop lets them finish; a deadline
+    /// does not.
+    fn gives_up_calls(&self) -> bool {
+        false
+    }
 }
 
 /// A run without a request to stop.

@@ -8,10 +8,11 @@ use hence_sandbox::{Answer, Event, PyValue, Sandbox};
 
 use crate::context::{Content, Context};
 use crate::functions::{Functions, Reply};
+use crate::ports::Halt;
 use crate::progress::{Next, Progress};
 use crate::record::{Block, BlockEnd, CodeError, Function, Operation, SubCall};
 use crate::session::{Interrupted, Session, feed_own};
-use crate::spec::{AnswerForms, Spec};
+use crate::spec::{AnswerForms, Rules, Spec};
 use crate::subscripts;
 use crate::variables::{SolveVariables, is_kept};
 
@@ -20,6 +21,10 @@ const NAMES: &str = "[[__k, __py_type(__v).__name__] for __k, __v in __py_list(_
 
 /// The name of the limit of a block that took away what the loop's own code needs.
 pub(crate) const NAMES_LIMIT: &str = "names";
+
+/// The reason why the answer of a block that raised is none.
+const RAISED_FINAL: &str =
+    "the block raised an exception, so it has not answered; assign it in a block that ends";
 
 /// The types whose values JSON has.
 const DATA_TYPES: [&str; 10] =
@@ -48,6 +53,11 @@ impl CallRequest {
 pub(crate) trait CallSource {
     /// Answers calls that may be made at the same time, in their order.
     fn ask(&mut self, requests: &[CallRequest]) -> Result<Vec<Result<Value, CodeError>>, Interrupted>;
+
+    /// Returns why the run must stop in the middle of a block, if it must. What is recorded never does.
+    fn halt(&self) -> Option<Halt> {
+        None
+    }
 }
 
 /// A block that is about to run, and the run before it.
@@ -87,6 +97,10 @@ pub(crate) fn run(
     let mut functions = Functions::new(start, contexts);
     let mut event = sandbox.feed(&traced.code, &inputs)?;
     let end = loop {
+        // A block that asks its host again and again must not outlive the limits of the run.
+        if let (Event::Call(_) | Event::Lookup(_), Some(halt)) = (&event, calls.halt()) {
+            return Err(Interrupted::Halt(halt));
+        }
         event = match event {
             Event::Call(call) => match functions.answer(&call, calls)? {
                 Reply::Value(value) => sandbox.resume(Answer::Value(&value))?,
@@ -279,8 +293,11 @@ fn collect(
     // The answer seals the variables, so it is written last.
     let mut left: Vec<(_, _)> = names.into_iter().zip(values).collect();
     left.sort_by_key(|(name, _)| &***name == "Final");
+    let has_failed = functions.rules() == Rules::Second && matches!(made.end, BlockEnd::Raised(_));
+    let mut is_dropped = false;
     for (name, value) in left {
         match value {
+            Ok(value) if has_failed && &**name == "Final" => is_dropped |= !value.is_null(),
             Ok(value) if functions.was_set(name) => {
                 // `set` names the variable of the run; the interpreter gets its value.
                 let stored = functions.variables.value(name).unwrap_or(value);
@@ -292,10 +309,47 @@ fn collect(
     }
     made.others.sort();
     session.names = now;
+    if is_dropped {
+        // A later block that does not assign it must not answer with it.
+        feed_own(sandbox, "Final = None", &[])?;
+    }
+    if has_failed {
+        is_dropped |= functions.drop_final();
+        if forms == AnswerForms::Compat {
+            is_dropped |= drop_answer(sandbox)?;
+        }
+        if is_dropped {
+            made.refused.push(("Final".into(), RAISED_FINAL.into()));
+        }
+        return Ok(());
+    }
+    if functions.variables.answer().is_none() {
+        functions.leave_final(made);
+    }
     if forms == AnswerForms::Compat && functions.variables.answer().is_none() {
         accept_answer(sandbox, functions, made)?;
     }
     Ok(())
+}
+
+/// Makes the dict `answer` of other runtimes wait again, and returns whether it was ready.
+fn drop_answer(sandbox: &mut dyn Sandbox) -> Result<bool, Interrupted> {
+    let answer = feed_own(sandbox, "answer", &[])?;
+    let is_ready = answer.data().is_some_and(is_ready);
+    if is_ready {
+        feed_own(sandbox, "answer['ready'] = False", &[])?;
+    }
+    Ok(is_ready)
+}
+
+/// Returns whether the dict `answer` of other runtimes says that it is ready.
+fn is_ready(answer: &Value) -> bool {
+    match answer.get("ready") {
+        None | Some(Value::Null | Value::Bool(false)) => false,
+        Some(Value::Int(number)) => number.as_i64() != Some(0),
+        Some(Value::String(text)) => !text.is_empty(),
+        Some(_) => true,
+    }
 }
 
 /// Sets `Final` from the dict `answer` of other runtimes, once it says that it is ready.
@@ -306,13 +360,7 @@ fn accept_answer(
 ) -> Result<(), Interrupted> {
     let answer = feed_own(sandbox, "answer", &[])?;
     let Some(answer) = answer.data() else { return Ok(()) };
-    let is_ready = match answer.get("ready") {
-        None | Some(Value::Null | Value::Bool(false)) => false,
-        Some(Value::Int(number)) => number.as_i64() != Some(0),
-        Some(Value::String(text)) => !text.is_empty(),
-        Some(_) => true,
-    };
-    if let Some(content) = answer.get("content").filter(|content| is_ready && !content.is_null()) {
+    if let Some(content) = answer.get("content").filter(|content| is_ready(answer) && !content.is_null()) {
         functions.leave(&"Final".into(), content.clone(), made);
     }
     Ok(())

@@ -44,6 +44,13 @@ enum Plan {
     Child(Box<NewChild>),
 }
 
+impl Plan {
+    /// Returns whether a model or a child run is asked.
+    fn leaves_the_run(&self) -> bool {
+        matches!(self, Self::Ask(..) | Self::Child(_))
+    }
+}
+
 /// The answer to one call.
 struct Answered {
     answer: Result<Value, CodeError>,
@@ -78,14 +85,33 @@ impl CallSource for LiveCalls<'_, '_, '_> {
         }
         let children = rest.iter().filter(|request| request.function == Function::Rlm).count();
         while !rest.is_empty() {
-            let plans = self.admit(rest, children);
-            let (window, more) = rest.split_at_checked(plans.len()).unwrap_or((rest, &[]));
+            let mut plans = self.admit(rest, children);
             let first = self.run.next_index();
-            let made = perform(&plans, self.models, self.sink.meter(), first)?;
+            let (made, stopped) = perform(&plans, self.models, self.sink.meter(), first);
+            // Children share limits by their number, so those of one batch are recorded together.
+            let stopped = match stopped {
+                Some(error) if children > 0 => return Err(error),
+                stopped => stopped,
+            };
+            // Replies that came before the others were given up are paid for: they are recorded, as far as they follow each other.
+            let is_done = |(plan, made): (&Plan, &Option<Answered>)| made.is_some() || !plan.leaves_the_run();
+            let done = plans.iter().zip(&made).position(|both| !is_done(both)).unwrap_or(plans.len());
+            plans.truncate(done);
+            let (window, more) = rest.split_at_checked(done).unwrap_or((rest, &[]));
             answers.extend(self.append(window, plans, made, first)?);
+            if let Some(error) = stopped {
+                return Err(error);
+            }
+            if done == 0 {
+                return Err(Interrupted::Diverged("a call has no answer".to_owned()));
+            }
             rest = more;
         }
         Ok(answers)
+    }
+
+    fn halt(&self) -> Option<Halt> {
+        self.models.halt()
     }
 }
 
@@ -206,13 +232,9 @@ fn perform(
     models: &dyn Models,
     meter: &dyn Meter,
     first: RecordIndex,
-) -> Result<Vec<Option<Answered>>, Interrupted> {
-    let wanted: Vec<usize> = plans
-        .iter()
-        .enumerate()
-        .filter(|(_, plan)| matches!(plan, Plan::Ask(..) | Plan::Child(_)))
-        .map(|(place, _)| place)
-        .collect();
+) -> (Vec<Option<Answered>>, Option<Interrupted>) {
+    let wanted: Vec<usize> =
+        plans.iter().enumerate().filter(|(_, plan)| plan.leaves_the_run()).map(|(place, _)| place).collect();
     let (next, slots) = (AtomicUsize::new(0), plans.iter().map(|_| Mutex::new(None)).collect::<Vec<_>>());
     let stopped: Mutex<Option<Interrupted>> = Mutex::new(None);
     let is_stopped = || stopped.lock().unwrap_or_else(PoisonError::into_inner).is_some();
@@ -248,13 +270,8 @@ fn perform(
             (0..threads).for_each(|_| drop(scope.spawn(work)));
         }),
     }
-    match stopped.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some(error) => Err(error),
-        None => Ok(slots
-            .into_iter()
-            .map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner))
-            .collect()),
-    }
+    let made = slots.into_iter().map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner));
+    (made.collect(), stopped.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Returns whether an earlier process made the call, so that making it now says nothing about how long it took.
@@ -284,7 +301,11 @@ fn perform_one(
                 Ok(Some(Answered { finish_reason, answered_by, ..answered }))
             }
             Err(NoReply::Refused(message)) => Ok(Some(refused(message))),
-            Err(NoReply::Unavailable(message)) => Err(Interrupted::Unavailable(message)),
+            // A call that was cut off because time is up says nothing about its model.
+            Err(NoReply::Unavailable(message)) => match models.halt() {
+                Some(halt) => Err(Interrupted::Halt(halt)),
+                None => Err(Interrupted::Unavailable(message)),
+            },
         },
         Plan::Child(child) => match models.child(child) {
             Ok(end) => {

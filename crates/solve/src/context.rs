@@ -312,6 +312,30 @@ impl Text {
         Ok(found)
     }
 
+    /// Counts the places of a text that do not overlap, in one pass.
+    ///
+    /// # Errors
+    /// As for [`slice`](Self::slice).
+    pub fn count(&self, wanted: &str) -> Result<u64, ContextFault> {
+        // Python finds the empty text before, between and after all characters.
+        if wanted.is_empty() {
+            return Ok(self.index.characters.saturating_add(1));
+        }
+        let (mut window, mut count): (Vec<u8>, u64) = (Vec::new(), 0);
+        for number in 0..self.index.chunks.len() {
+            window.extend_from_slice(&self.chunk(number)?);
+            let mut done = 0;
+            while let Some(place) = find_bytes(window.get(done..).unwrap_or_default(), wanted.as_bytes()) {
+                count += 1;
+                done += place + wanted.len();
+            }
+            // What may begin a text that the next chunk ends stays.
+            let keep = window.len().saturating_sub(wanted.len() - 1).max(done);
+            window.drain(..keep);
+        }
+        Ok(count)
+    }
+
     /// Returns a found place with the text around it.
     ///
     /// # Errors

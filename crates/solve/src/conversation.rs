@@ -193,6 +193,13 @@ pub(crate) fn block_feedback(block: &Block, names: &[(String, &'static str)]) ->
 /// The text that tells the model that nothing ran.
 pub(crate) const NOTHING_RAN: &str = "Your reply has no fenced `repl` block, so nothing ran. Write code in one; assign `Final` when you know the answer.";
 
+/// The text that tells the model that its reply was cut.
+pub(crate) const CUT: &str = "Your reply was cut off at its limit of tokens. Write shorter replies.";
+
+/// The text that tells the model that the last block of a reply that was cut did not run.
+pub(crate) const CUT_BLOCK: &str =
+    " Its last block has no closing fence, so that block was not run: write it again.";
+
 /// The text that asks the model for a summary of the conversation.
 pub(crate) const SUMMARIZE: &str = "The conversation becomes too long. Summarize it for yourself: what is known about the input, which variables hold what, what was tried, what is left to do. The turns stay available as a variable. Reply with the summary alone.";
 

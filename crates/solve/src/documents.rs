@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hence_canon::{Digest, Float, Object, Value};
-use hence_cognition::budget::{Costs, Limits, Usage, costs_value};
+use hence_cognition::budget::{Costs, Limits, UNREPORTED_KEY, Usage, costs_value};
 use hence_journal::RecordIndex;
 use hence_variables::Status;
 
@@ -223,7 +223,8 @@ pub fn trajectory(task: &Task) -> Value {
                 if !ran {
                     iterations.push(silent(iterations.len(), &prose, time(&last)));
                 }
-                (prose, ran, last) = (fences::parts(&turn.reply.text).prose, false, *index);
+                (prose, ran, last) =
+                    (fences::parts(&turn.reply.text, fences::ReplyEnd::Whole).prose, false, *index);
             }
             Entry::Block(block) => {
                 iterations.push(iteration(iterations.len(), &prose, block, time(index)));
@@ -333,6 +334,11 @@ fn iteration(count: usize, prose: &str, block: &Block, time: Value) -> Value {
     numbered(count, time, prose, action, object(members))
 }
 
+/// Returns the number of calls whose usage was not reported, if there are any: tokens and cost are upper bounds then.
+fn unreported(used: &Usage) -> Option<(&'static str, Value)> {
+    (used.unreported > 0).then(|| (UNREPORTED_KEY, used.unreported.into()))
+}
+
 /// Returns the record of what one run used of one model.
 fn cost_record(task: &Task, model: &Arc<str>, used: &Usage) -> Value {
     let spec = task.progress.spec();
@@ -353,6 +359,7 @@ fn cost_record(task: &Task, model: &Arc<str>, used: &Usage) -> Value {
     let pin = pins.into_iter().flatten().find(|pin| pin.name == *model);
     let price = pin.and_then(|pin| pin.price.clone());
     members.extend(price.map(|price| ("pricing_per_million", price.into())));
+    members.extend(unreported(used));
     object(members)
 }
 
@@ -373,7 +380,7 @@ pub fn cost_report(root: &Task) -> Value {
     let all = root.subtree_usage();
     let usage = |used: &Usage| Value::from(used.value());
     let spec = root.progress.spec();
-    let aggregates = object(vec![
+    let mut aggregates = vec![
         ("total_tokens", all.tokens().into()),
         ("total_cost_usd", number(&all.cost, "USD")),
         ("total_exact", costs_value(&all.cost)),
@@ -390,12 +397,13 @@ pub fn cost_report(root: &Task) -> Value {
             "by_depth",
             by_depth.iter().map(|(depth, used)| (depth.to_string(), usage(used))).collect::<Object>().into(),
         ),
-    ]);
+    ];
+    aggregates.extend(unreported(&all));
     let mut members = vec![
         ("version", VERSION.into()),
         ("tree_id", tree_id(root).into()),
         ("records", records.into()),
-        ("aggregates", aggregates),
+        ("aggregates", object(aggregates)),
     ];
     members.extend(budget(&spec.limits.calls, &all).map(|budget| ("budget", budget)));
     object(members)

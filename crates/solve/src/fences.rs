@@ -15,6 +15,17 @@ pub struct Parts {
     pub left_out: usize,
     /// The text outside all fences.
     pub prose: String,
+    /// Whether the code of a block without its closing fence was left out.
+    pub has_open_block: bool,
+}
+
+/// The end of a reply.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReplyEnd {
+    /// The model ended it.
+    Whole,
+    /// It was cut off: a block without its closing fence is a fragment, and does not run.
+    Cut,
 }
 
 /// Finds the blocks of a reply.
@@ -22,8 +33,8 @@ pub struct Parts {
 /// A fence opens on a line that begins, after at most three spaces, with three or more backticks or tildes; it closes on
 /// a line with at least as many of the same and nothing else, outside a text between triple quotes. So a fence inside a
 /// text of the code does not cut the block. A text that no later block closes is a mistake of the code, and the first
-/// fence in it closes the block. A block that is never closed runs to the end of the reply.
-pub fn parts(reply: &str) -> Parts {
+/// fence in it closes the block. A block that is never closed runs to the end of the reply, unless the reply was cut.
+pub fn parts(reply: &str, end: ReplyEnd) -> Parts {
     let lines: Vec<&str> = reply.lines().collect();
     let (mut parts, mut at) = (Parts::default(), 0);
     while let Some(line) = lines.get(at) {
@@ -31,7 +42,13 @@ pub fn parts(reply: &str) -> Parts {
         match Fence::open(line) {
             Some(mut fence) => {
                 at = fence.read(&lines, at);
-                parts.add(fence);
+                if fence.is_closed || end == ReplyEnd::Whole {
+                    parts.add(fence);
+                } else {
+                    // The text after a fence inside a text that is never closed is part of the same fragment.
+                    parts.has_open_block |= fence.runs;
+                    break;
+                }
             }
             None => {
                 parts.prose.push_str(line);
@@ -61,6 +78,7 @@ struct Fence {
     length: usize,
     runs: bool,
     body: String,
+    is_closed: bool,
 }
 
 impl Fence {
@@ -76,7 +94,8 @@ impl Fence {
             return None;
         }
         let word = info.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
-        Some(Self { mark, length, runs: LANGUAGES.contains(&&*word), body: String::new() })
+        let runs = LANGUAGES.contains(&&*word);
+        Some(Self { mark, length, runs, body: String::new(), is_closed: false })
     }
 
     /// Reads the body from a line on, and returns the line after the fence that closes it.
@@ -85,6 +104,7 @@ impl Fence {
         for (at, line) in lines.iter().enumerate().skip(from) {
             if self.is_closed_by(line) {
                 if text.is_none() || !self.runs {
+                    self.is_closed = true;
                     return at + 1;
                 }
                 first_in_text.get_or_insert((at, self.body.len()));
@@ -147,10 +167,32 @@ fn short_text(bytes: &[u8], quote: u8) -> usize {
 mod tests {
     use super::*;
 
+    fn whole(reply: &str) -> Parts {
+        parts(reply, ReplyEnd::Whole)
+    }
+
+    #[test]
+    fn a_block_without_its_closing_fence_runs_unless_the_reply_was_cut() {
+        for (reply, blocks, prose) in [
+            ("So.\n```repl\nx = 1\n```\n```repl\nFinal=4", vec!["x = 1"], "So."),
+            ("```repl\nFinal=4\n``", vec![], ""),
+            // The fence may be one inside a text whose end was cut off.
+            ("```repl\ns = \'\'\'\n```\nFINAL(4)", vec![], ""),
+        ] {
+            let cut = parts(reply, ReplyEnd::Cut);
+            assert_eq!((cut.blocks, &*cut.prose, cut.has_open_block), (blocks, prose, true), "{reply}");
+            let found = whole(reply);
+            assert!(!found.has_open_block && !found.blocks.is_empty(), "{reply}");
+        }
+        let closed = parts("```repl\nFinal=42\n```", ReplyEnd::Cut);
+        assert_eq!((closed.blocks, closed.has_open_block), (vec!["Final=42".to_owned()], false));
+        assert!(!parts("```json\n{", ReplyEnd::Cut).has_open_block);
+    }
+
     #[test]
     fn fences_of_both_words_run_in_order_and_others_do_not() {
         let reply = "First.\n```repl\nx = 1\n```\nThen\n```python\ny = 2\n\nz = 3\n```\n```json\n{}\n```\n```\nplain\n```\nend";
-        let found = parts(reply);
+        let found = whole(reply);
         assert_eq!(found.blocks, ["x = 1", "y = 2\n\nz = 3"]);
         assert_eq!(found.prose, "First.\nThen\nend");
     }
@@ -159,7 +201,7 @@ mod tests {
     fn a_fence_inside_a_string_does_not_cut_the_block() {
         let reply =
             "```python\ntext = '''\n    ```\n```not a fence\n'''\nprint('```')\n```\n````repl\n```\na\n````";
-        let found = parts(reply);
+        let found = whole(reply);
         assert_eq!(found.blocks, ["text = '''\n    ```\n```not a fence\n'''\nprint('```')", "```\na"]);
     }
 
@@ -183,16 +225,16 @@ mod tests {
             ("```repl\ns = \'\'\'a\n```\nprose\n```repl\ny = 2\n```", vec!["s = \'\'\'a", "y = 2"]),
             ("```repl\ns = \'\'\'a\\\'\'\'\n```", vec!["s = \'\'\'a\\\'\'\'"]),
         ] {
-            assert_eq!(parts(reply).blocks, expected, "{reply}");
+            assert_eq!(whole(reply).blocks, expected, "{reply}");
         }
     }
 
     #[test]
     fn an_unclosed_block_runs_and_empty_ones_do_not() {
-        assert_eq!(parts("```repl\nx = 1").blocks, ["x = 1"]);
-        assert!(parts("```repl\n\n```").blocks.is_empty());
-        assert!(parts("").blocks.is_empty());
+        assert_eq!(whole("```repl\nx = 1").blocks, ["x = 1"]);
+        assert!(whole("```repl\n\n```").blocks.is_empty());
+        assert!(whole("").blocks.is_empty());
         let many: String = (0..BLOCKS_MAX + 2).map(|_| "```repl\nx\n```\n").collect();
-        assert_eq!((parts(&many).blocks.len(), parts(&many).left_out), (BLOCKS_MAX, 2));
+        assert_eq!((whole(&many).blocks.len(), whole(&many).left_out), (BLOCKS_MAX, 2));
     }
 }

@@ -11,8 +11,8 @@ use crate::block::{self, BlockStart, CallRequest, CallSource};
 use crate::context::{Content, Context, SLICE_CHARACTERS_MAX, Span, Text};
 use crate::record::{Block, CodeError, Function, Operation, Read};
 use crate::session::Interrupted;
-use crate::spec::{AnswerForms, Spec};
-use crate::variables::SolveVariables;
+use crate::spec::{AnswerForms, Rules, Spec};
+use crate::variables::{SolveVariables, is_kept};
 
 /// The most places that one search returns.
 const FOUND_MAX: u64 = 1000;
@@ -48,6 +48,16 @@ pub(crate) struct Functions<'a> {
     set: BTreeSet<Arc<str>>,
     pub(crate) rolled_back: bool,
     reads: Vec<Read>,
+    /// The answer that the block gave through a function. It counts when the block ends.
+    answer: Option<GivenAnswer>,
+}
+
+/// An answer that a block gives through a function.
+enum GivenAnswer {
+    /// The value.
+    Value(Value),
+    /// The name of the variable that holds it at the end of the block.
+    Variable(Arc<str>),
 }
 
 /// A call that a block made wrongly.
@@ -66,7 +76,12 @@ impl<'a> Functions<'a> {
             set: BTreeSet::new(),
             rolled_back: false,
             reads: Vec::new(),
+            answer: None,
         }
+    }
+
+    pub(crate) fn rules(&self) -> Rules {
+        self.spec.rules
     }
 
     pub(crate) fn forms(&self) -> AnswerForms {
@@ -140,7 +155,14 @@ impl<'a> Functions<'a> {
             ("__set", [name, value]) => self.set_variable(name, value),
             ("__checkpoint", [name]) => self.checkpoint(name),
             ("__rollback", [name]) => self.roll_back(name),
-            ("__final", [value]) => self.set_variable(&"Final".into(), value),
+            ("__final", [value]) if self.has_final_function() => self.set_variable(&"Final".into(), value),
+            ("__final_var", [name]) if self.rules() == Rules::Second && self.has_final_function() => {
+                text("name", name).map(|name| {
+                    self.answer = Some(GivenAnswer::Variable(name));
+                    Value::Null
+                })
+            }
+            ("__count", [wanted, name]) => return self.count(wanted, name),
             ("__show_vars", []) => Ok(self.show()),
             _ => return Ok(Reply::Unknown),
         };
@@ -148,6 +170,21 @@ impl<'a> Functions<'a> {
             Ok(value) => Reply::Value(value),
             Err(error) => Reply::Raise(error),
         })
+    }
+
+    /// Returns whether a function can answer. The first rules let every block use the one of other runtimes.
+    fn has_final_function(&self) -> bool {
+        self.rules() == Rules::First || self.forms() == AnswerForms::Compat
+    }
+
+    fn count(&mut self, wanted: &Value, name: &Value) -> Result<Reply, Interrupted> {
+        let found = text("text", wanted).and_then(|wanted| Ok((wanted, self.text(name, &Value::Null)?)));
+        let (wanted, (text, read)) = match found {
+            Ok(found) => found,
+            Err(error) => return Ok(Reply::Raise(error)),
+        };
+        self.note(Read { start: 0, end: text.index().characters(), ..read });
+        Ok(Reply::Value(text.count(&wanted)?.into()))
     }
 
     fn requests(
@@ -407,12 +444,25 @@ impl<'a> Functions<'a> {
 
     fn get(&self, name: &Value) -> Refused<Value> {
         let name = text("name", name)?;
+        if let (Some(GivenAnswer::Value(value)), "Final") = (&self.answer, &*name) {
+            return Ok(value.clone());
+        }
         let found = self.variables.value(&name);
         found.ok_or_else(|| CodeError::new("KeyError", format!("there is no variable {name}")))
     }
 
     fn set_variable(&mut self, name: &Value, value: &Value) -> Refused<Value> {
         let name = text("name", name)?;
+        if self.rules() == Rules::Second {
+            if !is_kept(&name, self.forms()) {
+                let message = format!("{name} is a name of the session, no variable of the run");
+                return Err(CodeError::new("ValueError", message));
+            }
+            if &*name == "Final" {
+                self.answer = Some(GivenAnswer::Value(value.clone()));
+                return Ok(Value::Null);
+            }
+        }
         let written = self.variables.set(&name, value, "", RecordIndex::HEADER);
         written.map_err(|refusal| CodeError::new("ValueError", refusal.to_string()))?;
         self.set.insert(name.clone());
@@ -457,6 +507,28 @@ impl<'a> Functions<'a> {
             Ok(()) => made.operations.push(block::set(name, value)),
             Err(refusal) => made.refused.push((name.clone(), refusal.to_string().into())),
         }
+    }
+
+    /// Records the answer that the block gave through a function.
+    pub(crate) fn leave_final(&mut self, made: &mut Block) {
+        let value = match self.answer.take() {
+            None => return,
+            Some(GivenAnswer::Value(value)) => value,
+            Some(GivenAnswer::Variable(name)) => match self.variables.value(&name) {
+                Some(value) => value,
+                None => {
+                    let reason = format!("there is no variable {name}");
+                    made.refused.push(("Final".into(), reason.into()));
+                    return;
+                }
+            },
+        };
+        self.leave(&"Final".into(), value, made);
+    }
+
+    /// Drops the answer that the block gave through a function, and returns whether it gave one.
+    pub(crate) fn drop_final(&mut self) -> bool {
+        self.answer.take().is_some()
     }
 
     /// Records that a name is gone.

@@ -56,19 +56,19 @@ pub use context::{
 pub use conversation::{Message, Request, Role};
 pub use document_checks::{check_cost_report, check_task_tree, check_trajectory};
 pub use documents::{Task, cost_report, task_tree, trajectory};
-pub use fences::{BLOCKS_MAX, Parts, parts};
+pub use fences::{BLOCKS_MAX, Parts, ReplyEnd, parts};
 pub use judge::SolveJournal;
 pub use limits::{DEPTH_MAX, Exhausted, SolveLimits, Used};
 pub use ports::{ChildEnd, Halt, Models, NewChild, NoReply, Tools};
 pub use program::{NotSolvable, SolveProgram, SolveRun, carry, drive};
-pub use progress::{Next, Progress};
+pub use progress::{Next, Progress, with_named_turns};
 pub use record::{
     ANSWERED_BY_KEY, BLOCK_STEP, Block, BlockEnd, CALL_STEP, COMPACT_STEP, ChildLink, CodeError, Compaction,
     END_STEP, End, Entry, FINISH_REASON_KEY, Function, ModelReply, NotAnEntry, Operation, Read, SubCall,
     TURN_STEP, Turn,
 };
 pub use spec::{
-    AnswerForms, ContextKind, ContextPin, InterpreterPin, ModelPin, ParentPin, Recovery, SOLVE_KEY, Spec,
-    WINDOW_TOKENS_DEFAULT,
+    AnswerForms, ContextKind, ContextPin, InterpreterPin, ModelPin, ParentPin, Recovery, Rules, SOLVE_KEY,
+    Spec, WINDOW_TOKENS_DEFAULT,
 };
 pub use variables::SolveVariables;

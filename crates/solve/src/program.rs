@@ -256,7 +256,12 @@ pub fn drive<'g, 'a>(
             Next::End(end) => append(&mut run, Entry::End(end), sink)?,
             Next::Turn { .. } | Next::Compact { .. } => {
                 let started = sink.meter().now().filter(|_| !knows_reply(&run, models, &next));
-                let entry = ask(&run, models, &next)?;
+                let entry = match (ask(&run, models, &next), models.halt()) {
+                    (Ok(entry), _) => entry,
+                    // The request was cut off because time is up; the loop records that, or stops.
+                    (Err(RunError::Stopped { .. }), Some(_)) => continue,
+                    (Err(error), _) => return Err(error),
+                };
                 if let Some(span) = measure_since(sink.meter(), started) {
                     let (step, model) = (entry.step(), run.program().progress.spec().model.name.clone());
                     sink.meter().note(Measured::Step { step: step.into(), span });

@@ -12,7 +12,7 @@ use crate::fences;
 use crate::forms::{self, Form};
 use crate::limits::{Exhausted, SolveLimits, Used};
 use crate::record::{Block, BlockEnd, Compaction, End, Entry, Function, Operation, SubCall, Turn};
-use crate::spec::{AnswerForms, Spec};
+use crate::spec::{AnswerForms, Rules, Spec};
 use crate::variables::SolveVariables;
 
 /// The share of the window, in percent, from which on the conversation is compacted.
@@ -48,6 +48,8 @@ pub struct Progress {
     ended: Option<End>,
     /// The last record that a fork shares with its origin; 0 for a run that is no fork.
     shared: u64,
+    /// For the records that a fork shares: up to which count of records the requests name which number of turns.
+    named_turns: Vec<(u64, u64)>,
     /// Whether the indices of records are known. A verification counts steps, not records.
     knows_indices: bool,
 }
@@ -58,6 +60,8 @@ struct OpenTurn {
     turn: u64,
     reply: Arc<str>,
     parts: fences::Parts,
+    /// Whether the reply was cut off at its limit of tokens, where the rules mind that.
+    is_cut: bool,
     blocks_done: usize,
     calls: u64,
     feedback: String,
@@ -103,6 +107,7 @@ impl Progress {
         let variables = SolveVariables::begin(&problem, &spec).map_err(|refusal| refusal.to_string())?;
         let origin = problem.canonical().value().get("settings").and_then(|settings| settings.get("origin"));
         let shared = origin.and_then(|origin| origin.get("shared")?.as_u64()).unwrap_or(0);
+        let named_turns = origin.map(read_named_turns).unwrap_or_default();
         if let Some(system) = &system
             && Digest::of(system.as_bytes()) != spec.system
         {
@@ -124,6 +129,7 @@ impl Progress {
             answered: BTreeMap::new(),
             ended: None,
             shared,
+            named_turns,
             knows_indices: true,
         })
     }
@@ -249,7 +255,9 @@ impl Progress {
 
     /// Returns the request of the next turn.
     pub fn turn_request(&self) -> Request {
-        let turn_line = conversation::turn_line(self.own_turns + 1, self.limits().turns);
+        let named = self.named_turns.iter().find(|(until, _)| (self.path.len() as u64) < *until);
+        let turns = named.map_or(self.limits().turns, |(_, turns)| *turns);
+        let turn_line = conversation::turn_line(self.own_turns + 1, turns);
         self.request_ending_with(&turn_line)
     }
 
@@ -336,12 +344,15 @@ impl Progress {
         self.own_turns += 1;
         self.used.turns += 1;
         self.used.calls.add(&turn.reply.usage);
-        let parts = fences::parts(&turn.reply.text);
+        let is_cut = self.spec.rules == Rules::Second && turn.reply.is_cut();
+        let end = if is_cut { fences::ReplyEnd::Cut } else { fences::ReplyEnd::Whole };
+        let parts = fences::parts(&turn.reply.text, end);
         if !parts.prose.is_empty() {
             self.partial = Some(parts.prose.as_str().into());
         }
         let (reply, feedback) = (turn.reply.text.clone(), String::new());
-        self.open = Some(OpenTurn { turn: turn.turn, reply, parts, blocks_done: 0, calls: 0, feedback });
+        self.open =
+            Some(OpenTurn { turn: turn.turn, reply, parts, is_cut, blocks_done: 0, calls: 0, feedback });
         self.finish_turn(index)
     }
 
@@ -437,13 +448,19 @@ impl Progress {
             return Ok(());
         };
         let mut feedback = open.feedback;
-        if open.blocks_done == 0 {
+        if open.is_cut {
+            feedback.push_str(conversation::CUT);
+            if open.parts.has_open_block {
+                feedback.push_str(conversation::CUT_BLOCK);
+            }
+        } else if open.blocks_done == 0 {
             feedback.push_str(conversation::NOTHING_RAN);
         }
         if open.parts.left_out > 0 {
             feedback.push_str(&format!("{} more blocks were not run.", open.parts.left_out));
         }
-        if !is_answered && self.spec.forms == AnswerForms::Compat {
+        // A form at the end of a reply that was cut may be a fragment of another one.
+        if !is_answered && !open.is_cut && self.spec.forms == AnswerForms::Compat {
             self.accept_form(&open.parts.prose, open.turn, index, &mut feedback)?;
         }
         let feedback: Arc<str> = feedback.trim_end().into();
@@ -492,6 +509,29 @@ impl Progress {
         self.messages = vec![Message::user(message)];
         Ok(())
     }
+}
+
+/// The member of a fork's origin with the numbers of turns that shared requests name.
+const NAMED_TURNS_KEY: &str = "named_turns";
+
+fn read_named_turns(origin: &Value) -> Vec<(u64, u64)> {
+    let pairs = origin.get(NAMED_TURNS_KEY).and_then(Value::as_array).unwrap_or_default();
+    pairs.iter().filter_map(|pair| Some((pair.at(0)?.as_u64()?, pair.at(1)?.as_u64()?))).collect()
+}
+
+/// Returns the origin of a fork of `of` with the numbers of turns that the requests of its shared records name. Each request says how many
+/// turns there are, so a fork with another limit needs those of its origin to build the shared requests again.
+pub fn with_named_turns(origin: Object, of: &Progress, shared: u64, turns: u64) -> Object {
+    // The origin may be a fork itself, and share records with a run that had yet another limit.
+    let earlier = of.named_turns.iter().copied().filter(|(until, _)| *until < shared);
+    let own = of.named_turns.iter().find(|(until, _)| *until >= shared);
+    let own = own.map_or(of.limits().turns, |(_, turns)| *turns);
+    let pairs: Vec<(u64, u64)> = earlier.chain([(shared, own)]).collect();
+    if pairs.iter().all(|(_, named)| *named == turns) {
+        return origin;
+    }
+    let value = |(until, turns): &(u64, u64)| Value::from(vec![Value::from(*until), Value::from(*turns)]);
+    origin.with(NAMED_TURNS_KEY, pairs.iter().map(value).collect::<Vec<_>>())
 }
 
 /// Returns the bytes of texts and values that a record holds.

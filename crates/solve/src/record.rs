@@ -44,6 +44,14 @@ pub struct ModelReply {
     pub usage: Usage,
 }
 
+impl ModelReply {
+    /// Returns whether the model stopped at its limit of tokens, as the APIs name that.
+    pub fn is_cut(&self) -> bool {
+        let cut = ["length", "max_tokens", "model_length", "model_context_window_exceeded"];
+        self.finish_reason.as_deref().is_some_and(|reason| cut.contains(&reason))
+    }
+}
+
 /// A turn: the conversation so far was sent, and this came back.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Turn {

@@ -12,7 +12,7 @@ use crate::context::ContextFault;
 use crate::ports::{Halt, Tools};
 use crate::progress::Progress;
 use crate::record::{Block, BlockEnd, CodeError, Entry, SubCall};
-use crate::spec::{AnswerForms, Spec};
+use crate::spec::{AnswerForms, Rules, Spec};
 use crate::variables::SolveVariables;
 
 /// The functions that every block can use, in terms of functions that the host answers.
@@ -20,6 +20,12 @@ const PRELUDE: &str = include_str!("prelude.py");
 
 /// The functions and names of other runtimes.
 const PRELUDE_COMPAT: &str = include_str!("prelude_compat.py");
+
+/// The functions that the second rules change.
+const PRELUDE_2: &str = include_str!("prelude_2.py");
+
+/// The functions of other runtimes that the second rules change.
+const PRELUDE_COMPAT_2: &str = include_str!("prelude_compat_2.py");
 
 /// Something that stopped a block before its end. Nothing of it is recorded; a resumed run runs it again.
 #[derive(Debug)]
@@ -179,13 +185,20 @@ impl<'t> Session<'t> {
 
 /// Gives a new interpreter the functions of the host and the question.
 fn introduce(tools: &dyn Tools, sandbox: &mut dyn Sandbox, spec: &Spec) -> Result<(), Interrupted> {
-    let known = tools.introduced(spec.forms);
+    // Only new runs share the memory of an interpreter; a run of earlier rules has other functions.
+    let known = tools.introduced(spec.forms).filter(|_| spec.rules == Rules::Second);
     match known.and_then(OnceLock::get) {
         Some(memory) => sandbox.load(memory)?,
         None => {
             feed_own(sandbox, PRELUDE, &[])?;
             if spec.forms == AnswerForms::Compat {
                 feed_own(sandbox, PRELUDE_COMPAT, &[])?;
+            }
+            if spec.rules == Rules::Second {
+                feed_own(sandbox, PRELUDE_2, &[])?;
+                if spec.forms == AnswerForms::Compat {
+                    feed_own(sandbox, PRELUDE_COMPAT_2, &[])?;
+                }
             }
             if let Some(known) = known {
                 // Another thread may have been first; its memory is the same.

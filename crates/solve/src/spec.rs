@@ -40,6 +40,16 @@ hence_canon::words! {
 }
 
 hence_canon::words! {
+    /// The rules of the loop that a run follows. A recorded run keeps the rules that it began with, so that it replays.
+    pub enum Rules {
+        /// The first rules: the code of a reply runs although the reply was cut, and `Final` of a block that raised counts.
+        First = "1",
+        /// The rules of new runs.
+        Second = "2",
+    }
+}
+
+hence_canon::words! {
     /// The way in which a context was read.
     pub enum ContextKind {
         /// A text by reference.
@@ -97,7 +107,7 @@ impl ModelPin {
             calls: 1,
             tokens_in: request_bytes.saturating_add(FRAME_TOKENS_MAX),
             tokens_out: self.max_tokens,
-            cost: hence_cognition::budget::Costs::new(),
+            ..Usage::default()
         };
         let cost = self.price.as_ref().and_then(|price| crate::price::most(price, &usage));
         let price = if cost.is_some() { PriceKnown::Yes } else { PriceKnown::No };
@@ -182,12 +192,14 @@ impl InterpreterPin {
 
     fn value(&self) -> Value {
         let limits: Object = [
-            ("block_milliseconds", self.limits.block_milliseconds),
-            ("memory_bytes", self.limits.memory_bytes),
-            ("output_bytes", self.limits.output_bytes as u64),
-            ("recursion_depth", self.limits.recursion_depth),
+            ("block_milliseconds", Some(self.limits.block_milliseconds)),
+            ("memory_bytes", Some(self.limits.memory_bytes)),
+            ("output_bytes", Some(self.limits.output_bytes as u64)),
+            ("recursion_depth", Some(self.limits.recursion_depth)),
+            ("host_calls", self.limits.host_calls),
         ]
         .into_iter()
+        .filter_map(|(key, limit)| Some((key, limit?)))
         .collect();
         let members: [(&str, Value); 4] = [
             ("name", self.name.clone().into()),
@@ -205,6 +217,7 @@ impl InterpreterPin {
             memory_bytes: limits.count("memory_bytes")?,
             output_bytes: usize::try_from(limits.count("output_bytes")?).unwrap_or(usize::MAX),
             recursion_depth: limits.count("recursion_depth")?,
+            host_calls: limits.optional_count("host_calls")?,
         };
         if !read.are_allowed() {
             return Err(Finding::other(format_args!(
@@ -284,6 +297,8 @@ pub struct Spec {
     pub recovery: Recovery,
     /// The call that this run answers.
     pub parent: Option<ParentPin>,
+    /// The rules that the run follows.
+    pub rules: Rules,
 }
 
 impl Spec {
@@ -315,6 +330,7 @@ impl Spec {
             forms: solve.parsed("answer_forms")?,
             recovery: solve.optional_parsed("recovery")?.unwrap_or(Recovery::Retry),
             parent: solve.optional_object("parent")?.map(ParentPin::read).transpose()?,
+            rules: solve.optional_parsed("rules")?.unwrap_or(Rules::First),
         })
     }
 
@@ -333,6 +349,9 @@ impl Spec {
         members.extend(self.parent.as_ref().map(|parent| ("parent", parent.value())));
         if self.recovery != Recovery::Retry {
             members.push(("recovery", self.recovery.as_str().into()));
+        }
+        if self.rules != Rules::First {
+            members.push(("rules", self.rules.as_str().into()));
         }
         members.into_iter().collect()
     }

@@ -20,12 +20,15 @@ use hence_journal::verify::{Level, Outcome};
 use hence_sandbox::{Limits, Monty, Sandbox, SandboxError, WorkerProgram};
 use hence_solve::{
     AnswerForms, BlockEnd, ChildEnd, ChildLink, Content, Context, ContextFault, ContextKind, ContextPin,
-    Entry, Halt, InterpreterPin, ModelPin, ModelReply, Models, NewChild, NoReply, Progress, Request,
+    Entry, Halt, InterpreterPin, ModelPin, ModelReply, Models, NewChild, NoReply, Progress, Request, Rules,
     SYSTEM_PROMPT, SolveJournal, SolveLimits, SolveProgram, Spec, Text, Tools, drive,
 };
 use hence_state::{ProblemSpec, Profile};
 
 type Script = dyn Fn(&Request) -> Result<String, NoReply> + Send + Sync;
+
+/// The end of a scripted reply that its limit of tokens cut off there.
+const CUT: &str = "[cut]";
 
 /// Models that answer by a function of the request, and child runs in memory. Replies are logged by the index of their
 /// record, as the call log of a store logs them.
@@ -62,8 +65,11 @@ impl Models for Bench<'_> {
         let text = (self.world.script)(request)?;
         self.world.asked.fetch_add(1, Ordering::SeqCst);
         let usage = Usage { calls: 1, tokens_in: 10, tokens_out: 5, ..Usage::default() };
-        let reply =
-            ModelReply { text: text.into(), finish_reason: Some("stop".into()), answered_by: None, usage };
+        let (text, finish) = match text.strip_suffix(CUT) {
+            Some(text) => (text, "length"),
+            None => (&*text, "stop"),
+        };
+        let reply = ModelReply { text: text.into(), finish_reason: Some(finish.into()), answered_by: None, usage };
         self.world.logged.lock().unwrap().insert(key, reply.clone());
         Ok(reply)
     }
@@ -169,6 +175,7 @@ impl World {
             forms: AnswerForms::Final,
             recovery: hence_solve::Recovery::Retry,
             parent: None,
+            rules: Rules::Second,
         };
         change(&mut spec);
         spec
@@ -324,6 +331,9 @@ fn a_limit_that_stops_a_block_is_a_result_and_earlier_variables_stay() {
         ("while True: pass", "time"),
         ("x = []\nwhile True: x.append('y' * 100000)", "memory"),
         ("while True: print('x' * 1000)", "output"),
+        ("while True: slice(0, 1)", "time"),
+        ("for n in range(300): slice(0, 1)\nwhile True: get('kept')", "time"),
+        ("while True:\n    try:\n        nowhere\n    except NameError:\n        pass", "time"),
     ] {
         let turns: &'static [&'static str] = Box::leak(Box::new([
             "```repl\nkept = 7\n```",
@@ -338,6 +348,110 @@ fn a_limit_that_stops_a_block_is_a_result_and_earlier_variables_stay() {
         assert_eq!(progress.variables().answer(), Some(json("[7,false,false]")), "{code}");
         assert_eq!(asked, 4);
     }
+}
+
+#[test]
+fn the_number_of_host_calls_of_a_block_is_limited_and_pinned() {
+    let turns = &[
+        "```repl\nfor n in range(49): slice(0, 1)\nkept = 1\n```",
+        "```repl\nwhile True: slice(0, 1)\n```",
+        "```repl\nFinal = kept\n```",
+    ];
+    let few = |spec: &mut Spec| spec.interpreter.limits.host_calls = Some(50);
+    let Some((progress, ..)) = solve(turns, few) else { return };
+    assert_eq!(blocks(&progress)[0].end, BlockEnd::Completed);
+    assert_eq!(blocks(&progress)[1].end, BlockEnd::Stopped { limit: "host_calls".into() });
+    assert_eq!(progress.variables().answer(), Some(1.into()));
+    let pinned = progress.problem().canonical().value().to_string();
+    assert!(pinned.contains("\"host_calls\":50"), "{pinned}");
+}
+
+#[test]
+fn code_that_was_cut_off_does_not_run_and_the_model_is_told() {
+    let turns = &[
+        "Nearly.\n```repl\na = 1\n```\n```repl\nFinal=4[cut]",
+        "FINAL(f(x)[cut]",
+        "```repl\nFinal = a + 41\n```[cut]",
+    ];
+    let compat = |spec: &mut Spec| spec.forms = AnswerForms::Compat;
+    let Some((progress, ..)) = solve(turns, compat) else { return };
+    assert_eq!((progress.turns(), progress.variables().answer()), (3, Some(42.into())));
+    let told: Vec<String> =
+        progress.turn_request().messages.iter().map(|message| message.text.to_string()).collect();
+    assert!(
+        told[2].contains("cut off at its limit of tokens") && told[2].contains("was not run"),
+        "{told:?}"
+    );
+    assert!(
+        told[4].contains("cut off at its limit of tokens") && !told[4].contains("was not run"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_block_that_raised_has_not_answered() {
+    let turns = &[
+        "```repl\nkept = 1\nFinal = 'early'\nraise ValueError('no')\n```",
+        "```repl\nset('Final', 'early')\n1 / 0\n```",
+        "```repl\nFINAL('early')\n1 / 0\n```",
+        "```repl\nanswer['content'], answer['ready'] = 'early', True\n1 / 0\n```",
+        // What the blocks before assigned does not come back.
+        "```repl\nother = 2\n```",
+        "```repl\nFinal = [kept, other]\n```",
+    ];
+    let compat = |spec: &mut Spec| spec.forms = AnswerForms::Compat;
+    let Some((progress, ..)) = solve(turns, compat) else { return };
+    assert_eq!((progress.turns(), progress.variables().answer()), (6, Some(json("[1,2]"))));
+    for block in &blocks(&progress)[..4] {
+        assert!(block.refused.iter().any(|(name, _)| &**name == "Final"), "{block:?}");
+    }
+}
+
+#[test]
+fn a_run_of_the_first_rules_keeps_them() {
+    let first = |spec: &mut Spec| {
+        spec.rules = Rules::First;
+        spec.interpreter.limits.host_calls = None;
+    };
+    let turns = &["```repl\nFinal = 'early'\n1 / 0\n```"];
+    let Some((progress, ..)) = solve(turns, first) else { return };
+    assert_eq!(progress.variables().answer(), Some("early".into()));
+    let pinned = progress.problem().canonical().value().to_string();
+    assert!(!pinned.contains("rules") && !pinned.contains("host_calls"), "{pinned}");
+    let (progress, ..) = solve(&["```repl\nFinal=4[cut]"], first).unwrap();
+    assert_eq!(progress.variables().answer(), Some(4.into()));
+    let (progress, ..) = solve(&["```repl\nFinal = llm_query_batched('ab')\n```"], first).unwrap();
+    assert_eq!(progress.variables().answer(), Some(json(r#"["<a>","<b>"]"#)));
+    let (progress, ..) = solve(&["```repl\n__final('x')\n```"], first).unwrap();
+    assert_eq!(progress.variables().answer(), Some("x".into()));
+}
+
+#[test]
+fn calls_that_cannot_be_meant_raise() {
+    let turns = &[
+        "```repl\nseen = []\nfor f in [lambda: llm_query_batched('text'), lambda: rlm_query_batched('text'), lambda: rlm_query_batched(['a'], 'b'), lambda: set('context', 1), lambda: set('context_3', 1), lambda: set('prompt', 1), lambda: set('_x', 1), lambda: __final('x')]:\n    try:\n        f()\n    except Exception as e:\n        seen.append(type(e).__name__)\n```",
+        "```repl\nFinal = seen\n```",
+    ];
+    let Some((progress, _, asked)) = solve(turns, |_| {}) else { return };
+    let expected = r#"["TypeError","TypeError","TypeError","ValueError","ValueError","ValueError","ValueError","NameError"]"#;
+    assert_eq!((progress.variables().answer(), asked), (Some(json(expected)), 2));
+}
+
+#[test]
+fn a_text_that_stays_on_the_disk_is_counted_in_one_call_and_not_handed_down() {
+    let Some(world) = World::turns(&[
+        "```repl\ncounts = [context.count('ab'), context.count('ba'), context.count('')]\ntry:\n    rlm_query('q', context=context)\nexcept MemoryError as e:\n    Final = counts + [str(e)[:9]]\n```",
+    ]) else {
+        return;
+    };
+    let text: Arc<str> = "ab".repeat(9 << 20).into();
+    let bench = world.bench("run", vec![Content::Text(Text::in_memory("t", &text))]);
+    let few = |spec: &mut Spec| spec.interpreter.limits.host_calls = Some(5);
+    let problem = world.spec(few).problem("run", "2026-01-01T00:00:00Z");
+    let (progress, sink) = bench.drive(&problem, None).unwrap();
+    let expected = format!("[{0},{1},{2},\"context_0\"]", 9 << 20, (9 << 20) - 1, (18 << 20) + 1);
+    assert_eq!(progress.variables().answer(), Some(json(&expected)), "{:?}", blocks(&progress));
+    bench.check(&problem, &sink);
 }
 
 #[test]
@@ -427,6 +541,11 @@ fn forms_of_other_runtimes_count_only_when_they_are_asked_for() {
         return;
     };
     assert_eq!(progress.variables().answer(), Some("xxx".into()));
+    // A variable of the same block counts, and one that is not there is named.
+    let turns = &["```repl\nFINAL_VAR('none')\n```", "```repl\nres = 7\nFINAL_VAR('res')\n```"];
+    let (progress, ..) = solve(turns, compat).unwrap();
+    assert_eq!((progress.turns(), progress.variables().answer()), (2, Some(7.into())));
+    assert!(blocks(&progress)[0].refused[0].1.contains("no variable none"), "{:?}", blocks(&progress)[0]);
     let (progress, ..) = solve(&["I will FINAL(1) then.", "FINAL(42)"], compat).unwrap();
     assert_eq!(progress.variables().answer(), Some("42".into()));
     let turns = &["```repl\nanswer['content'] = [1]\nanswer['ready'] = True\n```"];

@@ -202,10 +202,16 @@ impl StepOutcome {
         let (input, meta) = (object("input")?.unwrap_or_default(), object("meta")?.unwrap_or_default());
         let mut texts = |key| reader.list(key, read::text).map(Names::from);
         let (reads, control_reads, writes) = (texts("reads")?, texts("control_reads")?, texts("writes")?);
+        let status: StepStatus = reader.parsed("status")?;
+        let failure = reader.optional("failure", or_null(failure))?.flatten();
+        if failure.is_some() && status != StepStatus::Failed {
+            let found = Value::from(status.to_string());
+            return Err(Finding::expected("`failed`, because it states a failure", &found).into());
+        }
         Ok(Self {
             step_id: reader.text("step_id")?,
             uses: reader.text("uses")?,
-            status: reader.parsed("status")?,
+            status,
             input: input.into(),
             commits: commits.unwrap_or_else(|| produced.iter().cloned().collect()),
             produced,
@@ -218,7 +224,7 @@ impl StepOutcome {
             called: reader.optional("called", called)?.unwrap_or_default(),
             calls: reader.list("calls", MadeCall::from_value)?,
             notes: reader.list("notes", note)?,
-            failure: reader.optional("failure", or_null(failure))?.flatten(),
+            failure,
         })
     }
 }

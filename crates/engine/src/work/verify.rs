@@ -238,8 +238,9 @@ fn judge(names: &Names, expression: Option<&str>, needed: &[Arc<str>], requires_
         return lacking(present, format!("`{expression}` names nothing, so nothing was checked"));
     }
     let worked = match names.evaluate_reading(expression, None) {
-        Ok((worked, true)) => worked,
-        Ok((_, false)) => {
+        // A default that makes a check fail is what its author wanted; one that makes it hold has checked nothing.
+        Ok((worked, has_read)) if has_read || worked.value != Value::Bool(true) => worked,
+        Ok(_) => {
             let reason = format!("`{expression}` read nothing that is there, so nothing was checked");
             return lacking(present, reason);
         }

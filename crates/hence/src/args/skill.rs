@@ -236,7 +236,7 @@ pub(crate) struct ForkArgs {
     pub(crate) policies: Vec<String>,
     #[command(flatten)]
     pub(crate) capabilities: CapabilitiesArgs,
-    /// Continue with this model; only for a run of `hence solve`, whose --from is the number of a turn
+    /// Continue with this model; only for a run of `hence solve`, whose --from is the number of a turn, or `end` to continue where a limit ended it
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
     /// The id of the new run [default: the run's id, `-fork-` and a digest of the changes]
@@ -247,6 +247,8 @@ pub(crate) struct ForkArgs {
     pub(crate) yes: bool,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) budget: super::solve::RaisedArgs,
     #[command(flatten)]
     pub(crate) imported: ImportedArgs,
 }

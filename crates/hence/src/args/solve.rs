@@ -109,6 +109,53 @@ pub(crate) struct BudgetArgs {
     pub(crate) block_output: Option<usize>,
 }
 
+/// The limits that a fork of a run of the loop may change.
+#[derive(ClapArgs, Clone, Default)]
+#[command(next_help_heading = "Limits of `hence solve`")]
+pub(crate) struct RaisedArgs {
+    /// The turns of one run
+    #[arg(long, value_name = "TURNS")]
+    max_turns: Option<u64>,
+    /// The turns of the run and all its children
+    #[arg(long, value_name = "TURNS")]
+    max_tree_turns: Option<u64>,
+    /// The sub-calls of the run and all its children
+    #[arg(long, value_name = "CALLS")]
+    max_sub_calls: Option<u64>,
+    /// The bytes of texts and values that the run and its children record
+    #[arg(long, value_name = "BYTES")]
+    max_bytes: Option<u64>,
+    /// The seconds in which all blocks together may compute
+    #[arg(long, value_name = "SECONDS")]
+    max_interpreter_seconds: Option<u64>,
+}
+
+impl RaisedArgs {
+    /// Returns whether a limit is given.
+    pub(crate) fn is_given(&self) -> bool {
+        let all = [
+            self.max_turns,
+            self.max_tree_turns,
+            self.max_sub_calls,
+            self.max_bytes,
+            self.max_interpreter_seconds,
+        ];
+        all.iter().any(Option::is_some)
+    }
+
+    /// Returns limits with the given ones in their place.
+    pub(crate) fn raised(&self, limits: &hence_solve::SolveLimits) -> hence_solve::SolveLimits {
+        hence_solve::SolveLimits {
+            turns: self.max_turns.unwrap_or(limits.turns),
+            tree_turns: self.max_tree_turns.unwrap_or(limits.tree_turns),
+            sub_calls: self.max_sub_calls.unwrap_or(limits.sub_calls),
+            bytes: self.max_bytes.unwrap_or(limits.bytes),
+            interpreter_seconds: self.max_interpreter_seconds.unwrap_or(limits.interpreter_seconds),
+            ..limits.clone()
+        }
+    }
+}
+
 #[derive(ClapArgs)]
 #[command(after_help = "Example: hence task answer-1 --document cost")]
 pub(crate) struct TaskArgs {

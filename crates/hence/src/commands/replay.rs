@@ -81,7 +81,14 @@ pub(super) fn run(context: &Context, args: &ReplayArgs) -> Result<Exit, CliError
         };
         run.replay(&evidence)
     });
-    let replay = replay.map_err(|error| CliError::resume(&journal.name, error))?;
+    let replay = replay.map_err(|error| {
+        let error = CliError::resume(&journal.name, error);
+        // The run itself may have ended; it is the replay that can be repeated.
+        match error.code {
+            Code::SolveStopped => error.with_hint(hint::replay_again(&args.run)),
+            _ => error,
+        }
+    })?;
     let equal = replay.difference.is_none();
     context.print(&describe(&journal.name, replay, run.declared_calls()))?;
     if !equal {

@@ -390,6 +390,29 @@ impl Looked<'_> {
         })
     }
 
+    /// Returns the options that raise the limit which ended a run of the loop, to twice as much.
+    fn raised_solve(journal: &Journal, code: &str) -> Option<Vec<String>> {
+        let problem = journal.parsed_problem().ok().flatten()?;
+        let limits = hence_solve::Spec::read(&problem.value).ok()?.limits;
+        let twice = |option: &str, limit: Option<u64>| {
+            Some(vec![option.to_owned(), limit?.saturating_mul(2).max(1).to_string()])
+        };
+        match code.strip_prefix("limit_")? {
+            "turns" => twice("--max-turns", Some(limits.turns)),
+            "tree_turns" => twice("--max-tree-turns", Some(limits.tree_turns)),
+            "bytes" => twice("--max-bytes", Some(limits.bytes)),
+            "interpreter_seconds" => twice("--max-interpreter-seconds", Some(limits.interpreter_seconds)),
+            "calls" => twice("--max-calls", limits.calls.calls),
+            "tokens" => twice("--max-tokens", limits.calls.tokens),
+            "seconds" => twice("--max-seconds", limits.calls.seconds),
+            "cost" => {
+                let (currency, limit) = limits.calls.cost.first_key_value()?;
+                Some(vec!["--max-cost".to_owned(), format!("{}{currency}", limit.times(2)?)])
+            }
+            _ => None,
+        }
+    }
+
     fn failed(mut self, last: Option<&Chained>, journal: &Journal) -> WhyReport {
         let Some(Record::Step(step)) = last.map(|chained| &chained.record) else {
             let next = self.command(&["verify"]);
@@ -407,7 +430,13 @@ impl Looked<'_> {
         let mut next = vec![hint::command(self.context, &["show", self.id.as_str(), name])];
         let is_reported =
             [RunKind::Variables, RunKind::Trace].iter().any(|kind| self.report.kind == kind.as_str());
-        if !name.starts_with('$') && !is_reported {
+        if &**name == hence_solve::END_STEP {
+            let raised = errors.first().and_then(|error| Self::raised_solve(journal, &error.code));
+            let raised = raised.unwrap_or_default();
+            let fork = ["fork", self.id.as_str(), "--from", "end"].into_iter();
+            let fork: Vec<&str> = fork.chain(raised.iter().map(String::as_str)).collect();
+            next.insert(0, hint::command(self.context, &fork));
+        } else if !name.starts_with('$') && !is_reported {
             // The newest retry is the run that continues; it says itself how.
             let retry = self.report.retry.as_deref().map(|retry| ["why", retry]);
             let mut retry = retry.unwrap_or(["retry", self.id.as_str()]).to_vec();

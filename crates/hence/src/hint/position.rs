@@ -18,6 +18,16 @@ pub(crate) fn after_the_end(
     status: hence_state::Status,
     step: Option<&str>,
 ) -> Hint {
+    if step.is_some_and(|step| step.starts_with(hence_engine::SOLVE_STEP_PREFIX)) {
+        let run = word(run);
+        let fork = format!("`hence fork {run} --from TURN` starts a run that shares the turns before one");
+        return Hint::made(match status {
+            hence_state::Status::Failed => {
+                format!("{fork}; `hence fork {run} --from end` with a higher limit continues it")
+            }
+            _ => fork,
+        });
+    }
     let other = match step {
         Some(step) => {
             let fork = command(context, &["fork", run, "--from", step]);

@@ -91,6 +91,11 @@ pub(crate) trait Drivable {
         false
     }
 
+    /// Returns the advice for a run that failed before.
+    fn advice_after_failure(&self, id: &RunId, run: &Run<'_, Self::Program<'_>>) -> hint::Hint {
+        hint::after_failure(id.as_str(), self.can_retry(run))
+    }
+
     /// Returns the exit code of a run that completed.
     fn exit_of(&self, _: &Self::Report) -> Exit {
         Exit::Yes
@@ -298,7 +303,7 @@ impl RunDriver<'_> {
         let (id, status) = (self.id, status_of(kind, run));
         self.context.say(format_args!("run {id}: already {status}; nothing was run again"));
         if status == PARTIAL || run.state().status() == Status::Failed {
-            self.context.say(format_args!("{}", hint::after_failure(id.as_str(), kind.can_retry(run))));
+            self.context.say(format_args!("{}", kind.advice_after_failure(id, run)));
         }
     }
 

@@ -10,7 +10,7 @@ use hence_journal::verify::{Level, Report};
 use hence_journal::{Reader, Record};
 use hence_projection::Program;
 use hence_solve::{
-    Entry, SolveJournal, SolveProgram, SolveRun, SolveVariables, Spec, Tools, Used, carry, drive,
+    Entry, Progress, SolveJournal, SolveProgram, SolveRun, SolveVariables, Spec, Tools, Used, carry, drive,
 };
 use hence_state::{ProblemSpec, Profile, Status, Timestamp};
 use hence_store::{AttachmentName, RunId, StoreHandle};
@@ -22,7 +22,7 @@ use super::{
     Drivable, DriveOptions, Imported, OpenRun, Purpose, RunDriver, RunEnd, fork, whole_records, with_blobs,
 };
 use crate::args::position::{CheckpointArgs, RollbackArgs};
-use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs};
+use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs, RetryArgs};
 use crate::args::solve::SolveArgs;
 use crate::commands;
 use crate::interrupt::Interrupt;
@@ -251,6 +251,12 @@ impl OpenRun for StoredSolveRun {
         fork_run(self, context, journal, args)
     }
 
+    fn retry(&self, _: &Context, journal: &Journal, _: &RetryArgs) -> Result<Exit, CliError> {
+        let message =
+            format!("run {}: a limit ended it, and that is final; there is nothing to retry", journal.name);
+        Err(CliError::new(Code::Retry, message).with_hint(hint::continue_by_fork(&journal.name)))
+    }
+
     fn blame(&self, context: &Context, journal: &Journal, args: &BlameArgs) -> Result<Exit, CliError> {
         commands::blame_trace(context, journal, self.projection(), args)
     }
@@ -284,16 +290,16 @@ fn fork_run(
             set.push(("settings.solve.sub_model".into(), origin.spec.model.value()));
         }
     }
-    let given = args.limits.limits();
-    if !given.is_empty() {
-        let mut limits = origin.spec.limits.clone();
-        limits.calls = limits.calls.replaced_by(&given);
+    let mut limits = args.budget.raised(&origin.spec.limits);
+    limits.calls = limits.calls.replaced_by(&args.limits.limits());
+    if limits != origin.spec.limits {
         set.push(("settings.solve.limits".into(), limits.value()));
     }
     let link = point.link(journal, &args.from, set, None);
     let fork::ForkedProblem { id, document } =
         fork::forked_problem(journal, &link, args.run_id.as_deref(), &Limits::default())?;
-    let document = with_shared(&document.value, point.shared.len() as u64);
+    let shared = point.shared.len() as u64;
+    let document = with_shared(&document.value, origin.program()?.progress(), shared, limits.turns);
     let spec = Spec::read(&document).map_err(|finding| CliError::at(Code::Fork, PROBLEM, finding))?;
     let store = context.store()?;
     let run = StoredSolveRun {
@@ -313,12 +319,13 @@ fn fork_run(
     driver.create_shared(&run, forked, first.memory, run.attachments(), &said)
 }
 
-/// Returns the problem of a fork with the number of records that it shares.
-fn with_shared(document: &Value, shared: u64) -> Value {
+/// Returns the problem of a fork with the number of records that it shares, and the numbers of turns that their requests name.
+fn with_shared(document: &Value, of: &Progress, shared: u64, turns: u64) -> Value {
     let object = document.as_object().cloned().unwrap_or_default();
     let settings = object.get("settings").and_then(Value::as_object).cloned().unwrap_or_default();
     let origin = settings.get("origin").and_then(Value::as_object).cloned().unwrap_or_default();
-    object.with("settings", settings.with("origin", origin.with("shared", shared))).into()
+    let origin = hence_solve::with_named_turns(origin.with("shared", shared), of, shared, turns);
+    object.with("settings", settings.with("origin", origin)).into()
 }
 
 /// Refuses to ask the models of a run that came from elsewhere, unless the user allowed it.
@@ -334,14 +341,25 @@ fn refuse_imported(imported: Imported, journal: &Journal, spec: &Spec) -> Result
     Err(CliError::new(Code::Imported, message).with_findings([model]))
 }
 
-/// Returns the record of a turn.
+/// The place of a fork that shares everything before the limit which ended its origin.
+const FROM_END: &str = "end";
+
+/// Returns the record of a turn, or of the end by a limit.
 fn turn_record(journal: &Journal, from: &str) -> Result<u64, CliError> {
-    let turn = from.strip_prefix("turn").unwrap_or(from).trim();
-    let wanted: u64 = turn.parse().map_err(|_| {
-        CliError::new(Code::Fork, format!("--from: expected the number of a turn, found {from:?}"))
-    })?;
     let unread = |error| CliError::at(Code::BadRecord, &journal.name, error);
     let effective = hence_skills::effective_records(whole_records(&journal.bytes)).map_err(unread)?;
+    if [FROM_END, hence_solve::END_STEP].contains(&from.trim()) {
+        let end = effective.iter().find(|record| &**record.result.step() == hence_solve::END_STEP);
+        return end.map(|record| record.index.get()).ok_or_else(|| {
+            let message = format!("--from: no limit ended run {}, so name a turn", journal.name);
+            CliError::new(Code::Fork, message)
+        });
+    }
+    let turn = from.strip_prefix("turn").unwrap_or(from).trim();
+    let wanted: u64 = turn.parse().map_err(|_| {
+        let message = format!("--from: expected the number of a turn, or `{FROM_END}`, found {from:?}");
+        CliError::new(Code::Fork, message)
+    })?;
     let found = effective.iter().find(|record| {
         let output = record.result.outcome().output();
         let turn = || output.and_then(|output| output.value().get("turn")?.as_u64());
@@ -410,6 +428,10 @@ impl Drivable for StoredSolveRun {
 
     fn usage(&self, journal: &[u8], blobs: &dyn Blobs) -> UsageReport {
         UsageReport::of(&used(journal, blobs).calls, &self.spec.limits.calls)
+    }
+
+    fn advice_after_failure(&self, id: &RunId, _: &SolveRun<'_, '_>) -> hint::Hint {
+        hint::continue_by_fork(id.as_str())
     }
 
     fn is_partial(&self, run: &SolveRun<'_, '_>) -> bool {

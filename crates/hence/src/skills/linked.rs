@@ -51,18 +51,16 @@ enum Found {
 
 /// Compares a run with those it is linked to, as far as they are in the same store.
 pub(crate) fn linked_runs(journal: &Journal, blobs: &dyn Blobs) -> Vec<LinkRow> {
-    if journal.kind == RunKind::Variables {
-        return linked_tasks(journal, blobs);
-    }
-    let problem = journal.parsed_problem().ok().flatten();
-    let Some(links) = problem.and_then(|problem| Links::of_problem(&problem.value)) else {
-        return Vec::new();
-    };
-    let here = Here { journal, store: journal.store.as_ref() };
     let mut rows = match journal.kind {
         RunKind::Solve => linked_children(journal, blobs),
+        RunKind::Variables => linked_tasks(journal, blobs),
         _ => Vec::new(),
     };
+    let problem = journal.parsed_problem().ok().flatten();
+    let Some(links) = problem.and_then(|problem| Links::of_problem(&problem.value)) else {
+        return rows;
+    };
+    let here = Here { journal, store: journal.store.as_ref() };
     if let Some(origin) = &links.origin {
         rows.push(row("origin", origin.run.to_string(), 1, here.origin(origin)));
     }

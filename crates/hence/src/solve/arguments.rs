@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hence_canon::{Digest, Float, Object, Value};
 use hence_sandbox::Limits as BlockLimits;
-use hence_solve::{DEPTH_MAX, InterpreterPin, SYSTEM_PROMPT, SolveLimits, Spec};
+use hence_solve::{DEPTH_MAX, InterpreterPin, Rules, SYSTEM_PROMPT, SolveLimits, Spec};
 use hence_store::StoreHandle;
 
 use super::tools::Interpreters;
@@ -67,6 +67,7 @@ pub(crate) fn new_spec(
         forms: args.answer_forms,
         recovery: args.recovery,
         parent: None,
+        rules: Rules::Second,
     };
     models::require_keys(&spec)?;
     Ok(NewSolve { spec, system })

@@ -108,10 +108,11 @@ impl SolveHost<'_> {
     fn line(&self, index: RecordIndex, model: &str) -> String {
         let position = self.position.lock().unwrap_or_else(PoisonError::into_inner);
         let used = &position.used;
+        let bound = if used.calls.unreported > 0 { "at most " } else { "" };
         let cost: Vec<String> =
             used.calls.cost.iter().map(|(currency, amount)| format!("  {amount} {currency}")).collect();
         format!(
-            "{} #{index}  depth {}  {}  {model}  {} sub-calls  {} tokens{}",
+            "{} #{index}  depth {}  {}  {model}  {} sub-calls  {bound}{} tokens{}",
             self.run,
             self.depth,
             position.next,
@@ -122,14 +123,24 @@ impl SolveHost<'_> {
     }
 
     /// Returns the reply that a call log has to a request.
-    fn logged(&self, index: RecordIndex, request: Digest) -> Option<ModelReply> {
-        let parts = self.parts;
-        let own = call_key(parts.owner, self.run, index).and_then(|key| parts.log.status(&key));
-        own.as_ref().and_then(|status| reply_in(status, request)).or_else(|| {
-            let known = parts.known.lock().unwrap_or_else(PoisonError::into_inner);
-            known.iter().find_map(|(owner, history)| {
-                reply_in(history.status(&call_key(owner, self.run, index)?)?, request)
+    fn logged(&self, index: RecordIndex, model: &ModelPin, request: &Request) -> Option<ModelReply> {
+        let (parts, digest) = (self.parts, request.digest());
+        let reply_in = |status: &CallStatus| {
+            let Reply { output, meta } = reply_to(status, digest)?;
+            let stated = |key: &str| meta.get(key).and_then(Value::as_str).map(Into::into);
+            Some(ModelReply {
+                text: output.get("text")?.as_str()?.into(),
+                finish_reason: stated(FINISH_REASON_KEY),
+                answered_by: stated(ANSWERED_BY_KEY),
+                usage: usage_of(meta, model, request),
             })
+        };
+        let own = call_key(parts.owner, self.run, index).and_then(|key| parts.log.status(&key));
+        own.as_ref().and_then(reply_in).or_else(|| {
+            let known = parts.known.lock().unwrap_or_else(PoisonError::into_inner);
+            known
+                .iter()
+                .find_map(|(owner, history)| reply_in(history.status(&call_key(owner, self.run, index)?)?))
         })
     }
 
@@ -169,24 +180,25 @@ fn unwritten(error: SinkError) -> NoReply {
 }
 
 /// Returns the logged reply of a call if it answers this very request.
-fn reply_in(status: &CallStatus, request: Digest) -> Option<ModelReply> {
-    let CallStatus::Replied(Ok(Reply { output, meta })) = status else { return None };
-    if meta.get(REQUEST_KEY).and_then(Value::as_str) != Some(&request.to_string()) {
-        return None;
+fn reply_to(status: &CallStatus, request: Digest) -> Option<&Reply> {
+    let CallStatus::Replied(Ok(reply)) = status else { return None };
+    let answers = reply.meta.get(REQUEST_KEY).and_then(Value::as_str) == Some(&request.to_string());
+    answers.then_some(reply)
+}
+
+/// Returns the usage of a call. What its endpoint did not report counts as what was reserved for the call, the most that it may be:
+/// limits hold although nobody knows the number.
+fn usage_of(meta: &Object, model: &ModelPin, request: &Request) -> Usage {
+    match meta.contains_key("tokens_in") {
+        true => Usage { calls: 1, ..Usage::of_meta(meta) },
+        false => Usage { calls: 1, unreported: 1, ..model.most(request.bytes()).usage },
     }
-    let stated = |key: &str| meta.get(key).and_then(Value::as_str).map(Into::into);
-    Some(ModelReply {
-        text: output.get("text")?.as_str()?.into(),
-        finish_reason: stated(FINISH_REASON_KEY),
-        answered_by: stated(ANSWERED_BY_KEY),
-        usage: Usage { calls: 1, ..Usage::of_meta(meta) },
-    })
 }
 
 impl Models for SolveHost<'_> {
     fn ask(&self, index: RecordIndex, model: &ModelPin, request: &Request) -> Result<ModelReply, NoReply> {
         let digest = request.digest();
-        if let Some(reply) = self.logged(index, digest) {
+        if let Some(reply) = self.logged(index, model, request) {
             return Ok(reply);
         }
         let key = call_key(self.parts.owner, self.run, index).ok_or_else(|| {
@@ -207,7 +219,8 @@ impl Models for SolveHost<'_> {
         };
         self.note(LogEntry::Intent { call: call.clone(), intent }, durability)?;
         let shown = self.parts.live.call(|| self.line(index, &model.name));
-        let reply = self.parts.models.ask(model, request, &idempotency_key);
+        let is_over = || self.parts.stop.gives_up_calls() || self.exhausted().is_some();
+        let reply = self.parts.models.ask(model, request, &idempotency_key, &is_over);
         drop(shown);
         let reply = match reply {
             Ok(reply) => reply,
@@ -219,7 +232,7 @@ impl Models for SolveHost<'_> {
                 meta = meta.with(key, stated.as_str());
             }
         }
-        let usage = Usage { calls: 1, ..Usage::of_meta(&meta) };
+        let usage = usage_of(&meta, model, request);
         let output: Value = Object::from_iter([("text", reply.text.as_str())]).into();
         // The reply is paid for: it is in the log before anything depends on it, and on the disk soon after.
         self.note(LogEntry::Reply { call, reply: Ok(Reply { output, meta }) }, Durability::Buffered)?;
@@ -229,7 +242,15 @@ impl Models for SolveHost<'_> {
     }
 
     fn knows_reply(&self, index: RecordIndex, request: &Request) -> bool {
-        self.logged(index, request.digest()).is_some()
+        let (parts, digest) = (self.parts, request.digest());
+        let own = call_key(parts.owner, self.run, index).and_then(|key| parts.log.status(&key));
+        let is_reply = |status: &CallStatus| reply_to(status, digest).is_some();
+        own.as_ref().is_some_and(is_reply) || {
+            let known = parts.known.lock().unwrap_or_else(PoisonError::into_inner);
+            known.iter().any(|(owner, history)| {
+                call_key(owner, self.run, index).and_then(|key| history.status(&key)).is_some_and(is_reply)
+            })
+        }
     }
 
     fn knows_child(&self, child: &NewChild) -> bool {
@@ -245,9 +266,20 @@ impl Models for SolveHost<'_> {
         if self.parts.stop.is_wanted() {
             return Some(Halt::Asked);
         }
+        self.exhausted().map(Halt::Exhausted)
+    }
+
+    fn concurrency(&self) -> usize {
+        self.parts.concurrency
+    }
+}
+
+impl SolveHost<'_> {
+    /// Returns the limit of time that has passed.
+    fn exhausted(&self) -> Option<Exhausted> {
         let limits = &self.parts.spec.limits;
         let exhausted = |limit: &str, seconds: u64| {
-            Some(Halt::Exhausted(Exhausted::new(limit, format!("the limit is {seconds} seconds"))))
+            Some(Exhausted::new(limit, format!("the limit is {seconds} seconds")))
         };
         if let Some(seconds) = limits.calls.seconds
             && self.parts.started.elapsed() >= Duration::from_secs(seconds)
@@ -258,10 +290,6 @@ impl Models for SolveHost<'_> {
             return exhausted("interpreter_seconds", limits.interpreter_seconds);
         }
         None
-    }
-
-    fn concurrency(&self) -> usize {
-        self.parts.concurrency
     }
 }
 

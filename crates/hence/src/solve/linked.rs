@@ -18,30 +18,36 @@ use crate::target::{Journal, problem_name};
 /// The relation of a child to its parent, as a report names it.
 const NESTED: &str = "nested";
 
+/// The most children with one verdict that a report names.
+const NAMED_MAX: usize = 20;
+
 /// Compares the children that the records of a run name with their journals, as far as they are in the same store.
 pub(crate) fn linked_children(journal: &Journal, blobs: &dyn Blobs) -> Vec<LinkRow> {
     let calls = calls_of_children(&journal.bytes, blobs);
-    let Some((_, first)) = calls.first() else { return Vec::new() };
-    let (mut holds, mut broken, mut unchecked) = (0_u64, Vec::new(), Vec::new());
+    let (mut holds, mut broken, mut unchecked) = (Vec::new(), Vec::new(), Vec::new());
     for (index, call) in &calls {
         let Some(link) = &call.child else { continue };
         match compare(journal, *index, call, link) {
-            Ok(()) => holds += 1,
+            Ok(()) => holds.push(link.run.to_string()),
             Err(Difference::Broken(detail)) => broken.push((link.run.to_string(), detail)),
             Err(Difference::NotChecked(detail)) => unchecked.push((link.run.to_string(), detail)),
         }
     }
     let row = |run: String, runs, verdict, detail| LinkRow { relation: NESTED, run, runs, verdict, detail };
     let mut rows = Vec::new();
-    if holds > 0 {
+    let count = holds.len() as u64;
+    if let Some(first) = holds.into_iter().next() {
         let detail =
             "each has the head, the question, the answer and the usage that the record of its call names";
-        let run = first.child.as_ref().map(|link| link.run.to_string()).unwrap_or_default();
-        rows.push(row(run, holds, "holds", detail.to_owned()));
+        rows.push(row(first, count, "holds", detail.to_owned()));
     }
     for (verdict, found) in [("broken", broken), ("not_checked", unchecked)] {
-        let count = found.len() as u64;
-        rows.extend(found.into_iter().next().map(|(run, detail)| row(run, count, verdict, detail)));
+        // Each child that does not hold is named; the last of many stands for the rest.
+        let count = found.len();
+        rows.extend(found.into_iter().take(NAMED_MAX).enumerate().map(|(place, (run, detail))| {
+            let runs = if place + 1 == NAMED_MAX { count - place } else { 1 };
+            row(run, runs as u64, verdict, detail)
+        }));
     }
     rows
 }

@@ -99,12 +99,13 @@ impl ModelSet {
         Ok(Self(set))
     }
 
-    /// Asks a model. `idempotency_key` is the same for every attempt of the same call.
+    /// Asks a model. `idempotency_key` is the same for every attempt of the same call; the call is given up when `is_over` says so.
     pub(super) fn ask(
         &self,
         pin: &ModelPin,
         request: &Request,
         idempotency_key: &str,
+        is_over: &(dyn Fn() -> bool + Sync),
     ) -> Result<ChatReply, NoModelReply> {
         let Some(endpoint) = self.0.get(&pin.name) else {
             let reply = NoReply::Refused(format!("the run has no model {}", pin.name));
@@ -128,6 +129,7 @@ impl ModelSet {
             idempotency_key: Some(idempotency_key),
             timeout: REQUEST_TIMEOUT,
             reply_bytes_max: REPLY_BYTES_MAX,
+            is_over: Some(is_over),
         };
         endpoint.chat.reply(&chat).map_err(|error| {
             // An endpoint that may have been reached, and did not answer as it should, may have charged for the call. A connection that

@@ -47,7 +47,13 @@ impl ModelSet {
         Err(absent())
     }
 
-    pub(super) fn ask(&self, _: &ModelPin, _: &Request, _: &str) -> Result<NoChat, NoModelReply> {
+    pub(super) fn ask(
+        &self,
+        _: &ModelPin,
+        _: &Request,
+        _: &str,
+        _: &(dyn Fn() -> bool + Sync),
+    ) -> Result<NoChat, NoModelReply> {
         Err(NoModelReply { reply: NoReply::Unavailable(ABSENT.to_owned()), is_decided: true })
     }
 }

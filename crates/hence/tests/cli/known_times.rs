@@ -116,11 +116,11 @@ fn a_time_that_is_none_is_refused_with_the_accepted_forms() {
         let given = format!("--now={time}");
         let set = world.untimed(&["vars", "set", "v", "count_a", "1", &given]).output().unwrap();
         let said = String::from_utf8_lossy(&set.stderr).into_owned();
-        assert_eq!(set.status.code(), Some(1), "{time}: {said}");
+        assert_eq!(set.status.code(), Some(2), "{time}: {said}");
         assert!(said.contains("2026-02-09T10:00:00Z") && said.contains("1970 to 9998"), "{time}: {said}");
         let made = world.untimed(&["run", "skill.json", "--run-id", "x", &given]).output().unwrap();
         let said = String::from_utf8_lossy(&made.stderr).into_owned();
-        assert_eq!(made.status.code(), Some(1), "{time}: {said}");
+        assert_eq!(made.status.code(), Some(2), "{time}: {said}");
         assert!(said.contains("--now") && said.contains("Z"), "{time}: {said}");
     }
     hence_testkit::cli::assert_unchanged(&before, &world.stored());

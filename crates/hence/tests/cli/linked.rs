@@ -54,12 +54,14 @@ fn nested_skills_are_found_pinned_and_have_runs_of_their_own() {
     let report = json(&world, &run);
     assert_eq!((&report["status"], &report["outputs"]["n"]), (&"completed".into(), &3.into()));
     let rows = json(&world, &["runs"]);
-    let rows: Vec<(&str, &Value)> = rows["runs"]
+    let mut rows: Vec<(&str, &Value)> = rows["runs"]
         .as_array()
         .unwrap()
         .iter()
         .map(|row| (row["run"].as_str().unwrap(), &row["parent"]))
         .collect();
+    // The newest come first, and nested runs are stored after the one around them.
+    rows.sort_by_key(|(run, _)| *run);
     assert_eq!(rows, [("r", &Value::Null), ("r/down", &"r".into()), ("r/down/deeper", &"r/down".into())]);
     for run in ["r", "r/down", "r/down/deeper"] {
         assert_eq!(world.ask(&["verify", run]).code, 0, "{}", world.cli(&["verify", run]));

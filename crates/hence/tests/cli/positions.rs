@@ -170,7 +170,7 @@ fn a_checkpoint_in_a_run_that_has_ended_says_what_works_instead() {
     assert_eq!(answer.code, 0, "{}", answer.stderr);
     assert_eq!(
         answer.stderr,
-        "hint: the run is completed, and that is final: the checkpoint names a state, and no rollback returns to it; `hence fork refund-42 --from STEP` starts a run that shares what came before\n"
+        "hint: the run is completed, and that is final: the checkpoint names a state, and no rollback returns to it; `hence log refund-42` lists its steps\n"
     );
     assert!(world.refused(&["rollback", "refund-42", "late"]).contains("E0503"));
 }

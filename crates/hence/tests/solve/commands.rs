@@ -115,6 +115,8 @@ fn a_run_that_stopped_is_named_rolled_back_and_continued() {
     }
     let report: serde_json::Value = serde_json::from_slice(&last.stdout).unwrap();
     assert_eq!(report["answer"], 2, "{}", last.stderr);
+    let late = world.ask(&["rollback", "r", "here"]);
+    assert!(late.code != 0 && late.stderr.contains("hence fork r --from TURN"), "{}", late.stderr);
     assert_eq!(world.ask(&["verify", "r"]).code, 0, "{}", world.cli(&["verify", "r"]));
     assert_eq!(world.ask(&["replay", "r"]).code, 0, "{}", world.cli(&["replay", "r"]));
 }

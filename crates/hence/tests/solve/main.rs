@@ -11,6 +11,7 @@
 
 mod commands;
 mod forged;
+mod limits;
 mod refusals;
 mod scripted;
 mod tasks;

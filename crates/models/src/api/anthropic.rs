@@ -3,12 +3,12 @@
 use hence_canon::{Float, Object, Value, parse};
 
 use super::{
-    Demanded, Message, PartialReply, Progress, count, joined_text, member, provider_schema, text_of,
+    Demanded, Message, PartialReply, Progress, ReportedTokens, count, joined_text, member, provider_schema,
+    text_of,
 };
 use crate::client::RequestError;
 use crate::events::Event;
 use crate::settings::{Delivery, ModelSettings, Structure};
-use crate::usage::Tokens;
 
 /// The version of the API, which every request states.
 pub(super) const VERSION: &str = "2023-06-01";
@@ -45,7 +45,7 @@ pub(super) fn read_reply(body: &Value) -> Result<PartialReply, &'static str> {
     let mut reply = PartialReply { text: joined_text(content), ..PartialReply::default() };
     reply.identify(body);
     reply.stop_reason = text_of(body, &["stop_reason"]);
-    reply.tokens = body.get("usage").map(|usage| updated(Tokens::default(), usage)).unwrap_or_default();
+    reply.tokens = body.get("usage").map(|usage| updated(reply.tokens, usage)).unwrap_or_default();
     Ok(reply)
 }
 
@@ -57,6 +57,8 @@ pub(super) fn read_event(event: &Event, reply: &mut PartialReply) -> Result<Prog
             data.get("message").into_iter().for_each(|message| reply.identify(message));
             let usage = member(&data, &["message", "usage"]);
             reply.tokens = usage.map_or(reply.tokens, |usage| updated(reply.tokens, usage));
+            // The count of the reply at its beginning is none; the last event states it.
+            reply.tokens.output = None;
         }
         // Deltas of thinking and of tool calls have no `text`.
         "content_block_delta" => {
@@ -75,13 +77,18 @@ pub(super) fn read_event(event: &Event, reply: &mut PartialReply) -> Result<Prog
 }
 
 /// Returns the token counts after a report that may omit some of them. Its `input_tokens` exclude cached tokens.
-fn updated(tokens: Tokens, usage: &Value) -> Tokens {
+fn updated(tokens: ReportedTokens, usage: &Value) -> ReportedTokens {
     let cache_read = count(usage, &["cache_read_input_tokens"]).unwrap_or(0);
     let cache_written = count(usage, &["cache_creation_input_tokens"]).unwrap_or(0);
-    Tokens {
-        input: count(usage, &["input_tokens"])
-            .map_or(tokens.input, |input| input.saturating_add(cache_read).saturating_add(cache_written)),
+    let stated = |key: &str, known: Option<u64>| match usage.get(key) {
+        None => known,
+        Some(_) => count(usage, &[key]),
+    };
+    let is_stated = usage.get("input_tokens").is_some();
+    let whole = |input: u64| input.saturating_add(cache_read).saturating_add(cache_written);
+    ReportedTokens {
+        input: if is_stated { stated("input_tokens", None).map(whole) } else { tokens.input },
         cached_input: if (cache_read, cache_written) != (0, 0) { cache_read } else { tokens.cached_input },
-        output: count(usage, &["output_tokens"]).unwrap_or(tokens.output),
+        output: stated("output_tokens", tokens.output),
     }
 }

@@ -3,12 +3,12 @@
 use hence_canon::{Float, Object, Value, parse};
 
 use super::{
-    Demanded, Message, PartialReply, Progress, count, joined_text, member, provider_schema, text_of,
+    Demanded, Message, PartialReply, Progress, ReportedTokens, count, joined_text, member, provider_schema,
+    text_of,
 };
 use crate::client::RequestError;
 use crate::events::Event;
 use crate::settings::{Delivery, ModelSettings, Structure};
-use crate::usage::Tokens;
 
 /// The name of the schema in a request; the API requires a name.
 const SCHEMA_NAME: &str = "reply";
@@ -93,8 +93,10 @@ pub(super) fn read_event(event: &Event, reply: &mut PartialReply) -> Result<Prog
         reply.text.push_str(&content.map(content_text).unwrap_or_default());
         reply.stop_reason = text_of(choice, &["finish_reason"]).or(reply.stop_reason.take());
     }
-    let counted = data.get("usage").map(tokens).filter(|tokens| *tokens != Tokens::default());
-    reply.tokens = counted.unwrap_or(reply.tokens);
+    // Events before the last one may have no usage, or null.
+    if let Some(usage) = data.get("usage").filter(|usage| !usage.is_null()) {
+        reply.tokens = tokens(usage);
+    }
     Ok(Progress::Continues)
 }
 
@@ -107,10 +109,10 @@ fn content_text(content: &Value) -> String {
     }
 }
 
-fn tokens(usage: &Value) -> Tokens {
-    Tokens {
-        input: count(usage, &["prompt_tokens"]).unwrap_or(0),
+fn tokens(usage: &Value) -> ReportedTokens {
+    ReportedTokens {
+        input: count(usage, &["prompt_tokens"]),
         cached_input: count(usage, &["prompt_tokens_details", "cached_tokens"]).unwrap_or(0),
-        output: count(usage, &["completion_tokens"]).unwrap_or(0),
+        output: count(usage, &["completion_tokens"]),
     }
 }

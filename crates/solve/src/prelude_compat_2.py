@@ -1,0 +1,2 @@
+def FINAL_VAR(name):
+    return __final_var(name)
