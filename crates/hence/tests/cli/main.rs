@@ -35,6 +35,7 @@ mod fixtures;
 mod fleet;
 #[cfg(target_os = "linux")]
 mod fleet_kill;
+mod fleet_operator;
 mod fleet_telemetry;
 mod foreign;
 mod forged;
