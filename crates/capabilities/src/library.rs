@@ -157,6 +157,12 @@ impl Library {
         declared.secrets.iter().chain(given).filter_map(|name| self.vault().value(name).err()).collect()
     }
 
+    /// Describes what this machine lacks to start the program of a capability; `None` when nothing is missing.
+    pub fn missing_program(&self, id: &str) -> Option<String> {
+        let missing = self.declared.get(id)?.provider.missing_program()?;
+        Some(format!("{id}: {missing}"))
+    }
+
     /// Returns a missing secret that a value refers to, if there is one.
     pub fn missing_in(&self, value: &Value) -> Option<MissingSecret> {
         self.vault().resolve(value, &|_| true).err()

@@ -38,6 +38,11 @@ pub trait Provider: Send + Sync {
         None
     }
 
+    /// Returns what this machine lacks to start the program; `None` when nothing is missing, or when it starts none.
+    fn missing_program(&self) -> Option<String> {
+        None
+    }
+
     /// Returns the members of the input that its texts name, each with the member of the declaration that holds the text.
     fn named_inputs(&self) -> Vec<(&'static str, Arc<str>)> {
         Vec::new()

@@ -4,17 +4,21 @@
 //! Sunday). A field is `*`, a number, a range `a-b`, a step `*/n` or `a-b/n`, or several of them with commas. When both day fields are
 //! restricted, one of them has to fit, as in every cron. `@hourly`, `@daily`, `@weekly`, `@monthly` and `@yearly` are short forms.
 //!
-//! The fields are matched against the local time of the zone. A local time that a change of the clocks skips counts at the instant after
-//! the gap; one that happens twice counts once, at its first instant.
+//! The fields are matched against the local time of the zone. A local time that a change of the clocks skips counts as much later as the
+//! clocks skip: where they skip the hour from 2:00, 2:30 counts at 3:30. Each skipped time counts; two that fall on one instant count
+//! once. A local time that happens twice counts once, at its first instant.
 
 use jiff::civil::{Date, DateTime};
-use jiff::tz::TimeZone;
+use jiff::tz::{AmbiguousOffset, TimeZone};
 use jiff::{Timestamp, ToSpan as _};
 
 use crate::names::Time;
 
 /// The years that are searched for the next time: leap days in years divisible by 100 included, 29 February comes within eight.
 const YEARS_MAX: i16 = 12;
+
+/// The time after a change of the clocks in which the times that it skipped may count, and one hour: no zone ever skipped more than a day.
+const GAP_HOURS_MAX: i64 = 25;
 
 /// A cron expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,6 +146,18 @@ impl Field {
     }
 }
 
+/// Returns the local time of an instant, or an earlier one that the times are after which a change of the clocks skipped shortly before
+/// and which are still to come.
+fn before_gap(zone: &Zone, instant: Timestamp) -> Option<DateTime> {
+    let local: DateTime = instant.to_zoned(zone.0.clone()).datetime();
+    let earlier = instant.checked_sub(GAP_HOURS_MAX.hours()).ok()?;
+    let gap = zone.0.to_offset(instant).seconds() - zone.0.to_offset(earlier).seconds();
+    match gap {
+        1.. => local.checked_sub(i64::from(gap).seconds()).ok(),
+        _ => Some(local),
+    }
+}
+
 fn has(bits: u64, number: i8) -> bool {
     u32::try_from(number).is_ok_and(|number| number < 64 && bits & (1 << number) != 0)
 }
@@ -202,15 +218,25 @@ impl Cron {
     /// Returns the first time after an instant; `None` when there is none in the next years.
     pub fn next(&self, zone: &Zone, after: Time) -> Option<Time> {
         let start = Timestamp::from_millisecond(i64::try_from(after.millis()).ok()?).ok()?;
-        let mut local: DateTime = start.to_zoned(zone.0.clone()).datetime();
+        let mut local = before_gap(zone, start)?;
         let last = local.date().year().checked_add(YEARS_MAX)?;
+        let mut first: Option<Timestamp> = None;
         loop {
-            local = self.next_local(local, last)?;
-            let instant = zone.0.to_ambiguous_zoned(local).compatible().ok()?.timestamp();
-            if instant > start {
-                return Some(Time::from_millis(u64::try_from(instant.as_millisecond()).ok()?));
+            let Some(next) = self.next_local(local, last) else { break };
+            local = next;
+            let ambiguous = zone.0.to_ambiguous_zoned(local);
+            let is_skipped = matches!(ambiguous.offset(), AmbiguousOffset::Gap { .. });
+            let instant = ambiguous.compatible().ok()?.timestamp();
+            if instant <= start {
+                continue;
+            }
+            // A skipped time counts later than it says, so that a later local time may come before it.
+            first = Some(first.map_or(instant, |first| first.min(instant)));
+            if !is_skipped {
+                break;
             }
         }
+        Some(Time::from_millis(u64::try_from(first?.as_millisecond()).ok()?))
     }
 
     /// Returns the first local time after another one.
@@ -280,6 +306,17 @@ mod tests {
         }
         let spring = times("30 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", 2);
         assert_eq!(spring, ["2026-03-29T01:30:00Z", "2026-03-30T00:30:00Z"]);
+        // Each of the times that are skipped counts.
+        let both = times("*/30 2 * * *", "Europe/Berlin", "2027-03-27T12:00:00Z", 3);
+        assert_eq!(both, ["2027-03-28T01:00:00Z", "2027-03-28T01:30:00Z", "2027-03-29T00:00:00Z"]);
+        // Two that fall on the same instant count once, and instants keep their order.
+        let mixed = times("45 2,3 * * *", "Europe/Berlin", "2027-03-27T12:00:00Z", 2);
+        assert_eq!(mixed, ["2027-03-28T01:45:00Z", "2027-03-29T00:45:00Z"]);
+        let order = times("10,50 2-3 * * *", "Europe/Berlin", "2027-03-27T12:00:00Z", 3);
+        assert_eq!(order, ["2027-03-28T01:10:00Z", "2027-03-28T01:50:00Z", "2027-03-29T00:10:00Z"]);
+        // Asked after the change, the skipped time that is to come is not forgotten.
+        let inside = times("30 2 * * *", "Europe/Berlin", "2027-03-28T01:10:00Z", 2);
+        assert_eq!(inside, ["2027-03-28T01:30:00Z", "2027-03-29T00:30:00Z"]);
         let autumn = times("30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", 2);
         assert_eq!(autumn, ["2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"]);
         // Asked within the repeated hour, the time that has passed does not come again.

@@ -121,9 +121,22 @@ pub enum QueueError {
         /// The reason.
         reason: String,
     },
+    /// A row of a database is not what this program writes.
+    #[error("the queue cannot be read: {row}: {reason}")]
+    DamagedRow {
+        /// The row, and the run it is about as far as that can be read.
+        row: String,
+        /// The reason.
+        reason: String,
+    },
 }
 
 impl QueueError {
+    /// Returns whether what is stored is damaged, so that trying again reads the same.
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Self::Damaged { .. } | Self::DamagedRow { .. })
+    }
+
     /// Returns the refusal, if it is one.
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {

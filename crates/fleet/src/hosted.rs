@@ -144,6 +144,10 @@ impl<H: Host> JobQueue for HostedQueue<H> {
         self.0.read_rows(&[Key::Queue(queue.clone())], |state| state.has_queue(queue))
     }
 
+    fn paused_since(&self, queue: &QueueName) -> Result<Option<Time>, QueueError> {
+        self.0.read_rows(&[Key::Queue(queue.clone())], |state| state.paused_at(queue))
+    }
+
     fn jobs(&self, filter: &JobFilter) -> Result<Vec<Job>, QueueError> {
         self.0.read(|state| state.jobs(filter))
     }
@@ -228,12 +232,12 @@ impl<H: Host> JobQueue for HostedQueue<H> {
         name: &ScheduleName,
         due: Time,
         next_at: Option<Time>,
-        failure: Option<&str>,
+        outcome: Result<Time, &str>,
     ) -> Result<(), QueueError> {
         // Synced: a schedule that fires again because this was lost submits a run that exists, which changes nothing, but the
         // run's job may be forgotten by then.
         self.0.change(Promise::Synced, |state, now| {
-            state.fired(name, due, next_at, failure, now);
+            state.fired(name, due, next_at, outcome, now);
             Ok(())
         })
     }

@@ -208,6 +208,15 @@ impl Job {
         }
     }
 
+    /// Returns the instant from which the job waits for a worker: its time, or that of its timer. A run that waits for a person or other
+    /// runs waits for no worker, although one looks at it now and then.
+    pub fn waits_for_worker_from(&self) -> Option<Time> {
+        match &self.state {
+            JobState::Parked { wait: Wait::Person(_) | Wait::Children(_), .. } => None,
+            _ => self.due_at(),
+        }
+    }
+
     /// Returns whether a worker died while it drove the run: such a run is driven alone.
     pub fn is_suspect(&self) -> bool {
         self.crashes > 0

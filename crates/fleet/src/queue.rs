@@ -91,6 +91,12 @@ pub trait JobQueue: Send + Sync {
     /// [`QueueError`] when the queue cannot be read.
     fn has_queue(&self, queue: &QueueName) -> Result<bool, QueueError>;
 
+    /// Returns the time since which a queue is paused; `None` if it is not.
+    ///
+    /// # Errors
+    /// [`QueueError`] when the queue cannot be read.
+    fn paused_since(&self, queue: &QueueName) -> Result<Option<Time>, QueueError>;
+
     /// Lists jobs in the order of run ids.
     ///
     /// # Errors
@@ -193,7 +199,8 @@ pub trait JobQueue: Send + Sync {
     /// [`QueueError`] when the queue cannot be read.
     fn due_schedules(&self) -> Result<Vec<Schedule>, QueueError>;
 
-    /// Notes that the submission of a due time was made or failed, and sets the next time; once for each due time.
+    /// Notes the outcome of a due time, which is the time that got a run or the reason for which none did, and sets the next time; once
+    /// for each due time.
     ///
     /// # Errors
     /// [`QueueError`] when the queue cannot be changed.
@@ -202,6 +209,6 @@ pub trait JobQueue: Send + Sync {
         name: &ScheduleName,
         due: Time,
         next_at: Option<Time>,
-        failure: Option<&str>,
+        outcome: Result<Time, &str>,
     ) -> Result<(), QueueError>;
 }

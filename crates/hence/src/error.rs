@@ -182,7 +182,9 @@ impl From<StoreError> for CliError {
             StoreError::Disk(error) if matches!(error.kind, DiskErrorKind::NotPlain(_)) => Code::Damaged,
             StoreError::NoSuchRun { .. } | StoreError::PrefixNotFound { .. } => Code::NoSuchRun,
             StoreError::PrefixAmbiguous { .. } => Code::Ambiguous,
-            StoreError::RunConflict { .. } | StoreError::AlreadyCreated { .. } => Code::Conflict,
+            StoreError::RunConflict { .. }
+            | StoreError::AlreadyCreated { .. }
+            | StoreError::RunRemoved { .. } => Code::Conflict,
             StoreError::Leased { .. } => Code::InUse,
             StoreError::Damaged { .. }
             | StoreError::NotARunFolder { .. }

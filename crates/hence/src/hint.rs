@@ -153,6 +153,9 @@ pub(crate) fn for_store(error: &StoreError) -> Option<Hint> {
             "`hence verify {}` shows which records still hold; `hence doctor` checks the whole store",
             word(run.as_str())
         ))),
+        StoreError::RunRemoved { .. } => Some(Hint::fixed(
+            "an id names one run, also after `hence rm`: give this one another id with --run-id, or another --key",
+        )),
         StoreError::AlreadyCreated { run, .. } | StoreError::RunConflict { run, .. } => {
             Some(Hint::made(format!(
                 "the stored run was not changed: `hence log {}` shows it, --run-id gives this one another id",
@@ -189,7 +192,7 @@ fn for_database(kind: DatabaseErrorKind) -> Hint {
             "use the version of hence that made the tables, or a newer one"
         }
         DatabaseErrorKind::ReadOnly => {
-            "use a role that may write (docs/postgres.md); commands that only read work with this one"
+            "use a member of hence_writer, or of hence_reader for commands that only read (docs/postgres.md); `hence store migrate` as the owner of the tables gives them their rights"
         }
         DatabaseErrorKind::Full => {
             "make room on the server, then `hence resume RUN`: what was acknowledged is stored"
@@ -226,6 +229,7 @@ macro_rules! fixed {
 fixed! {
     REMOVED = "import its bundle to bring it back; `removed/` in the store's folder keeps its hashes";
     WHOLE_ID = "give the whole id; `hence runs` lists them";
+    MAKE_ROLES = "nobody but the owner of the tables can use the store yet: let a superuser run the statements, then `hence store migrate` once more";
     RM_YES = "nothing was removed; --yes removes these runs";
     NO_SESSIONS = "name the file of the session";
     ONE_PLACE = "name the place once: RUN:STEP, RUN@INDEX, or with its own argument";

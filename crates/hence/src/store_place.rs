@@ -40,7 +40,13 @@ impl FromStr for StorePlace {
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Infallible> {
-        let is_address = ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme));
+        // A misspelt address is an address, too: as a folder it would be made, with the password in its name.
+        let is_scheme = |scheme: &str| {
+            !scheme.is_empty()
+                && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+        };
+        let is_address = text.split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme))
+            || ["postgres:", "postgresql:"].iter().any(|scheme| text.starts_with(scheme));
         Ok(if is_address { Self::Database(text.to_owned()) } else { Self::Folder(PathBuf::from(text)) })
     }
 }
@@ -151,7 +157,12 @@ mod tests {
         let place = |text: &str| text.parse::<StorePlace>().unwrap();
         assert_eq!(place(".hence"), StorePlace::Folder(".hence".into()));
         assert!(place(".hence").is_default() && !place("postgres.d").is_default());
-        for address in ["postgres://ann:s3cret@db/team", "postgresql://db/team?user=ann&password=s3cret"] {
+        for address in [
+            "postgres://ann:s3cret@db/team",
+            "postgresql://db/team?user=ann&password=s3cret",
+            "postgresq://ann:s3cret@db/team",
+            "postgres:/ann:s3cret@db/team",
+        ] {
             let place = place(address);
             assert!(matches!(place, StorePlace::Database(_)));
             assert!(!format!("{place} {place:?}").contains("s3cret"), "{place}");

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use hence_canon::Digest;
-use hence_store::implementation::References;
+use hence_store::implementation::{References, summary_header};
 use hence_store::{Damage, Doctor, Finding, Lease, Repair, Repaired, Report, RunId, StoreError};
 
 use crate::engine::Engine;
@@ -14,7 +14,7 @@ use crate::reader::{self, JournalReader, Start};
 use crate::rows::{column, digest, to_i64, to_u64, to_u64_length};
 use crate::runs::{self, FoundRun, SectionKey};
 use crate::store::PostgresStore;
-use crate::{blobs, catalog};
+use crate::{blobs, catalog, queue};
 
 /// The number of blobs that one statement lists.
 const PAGE_BLOBS: i64 = 1000;
@@ -22,8 +22,9 @@ const PAGE_BLOBS: i64 = 1000;
 /// The records of a run, counted: how many there are, the last index, the bytes, and how many are not where the one before
 /// ends.
 const COUNT: &str = "select count(*), coalesce(max(index), -1), coalesce(sum(length(line)), 0)::bigint, \
-         count(*) filter (where at <> before) \
-     from (select index, at, line, \
+         count(*) filter (where at <> before), \
+         count(*) filter (where position(convert_to(encode(hash, 'hex'), 'UTF8') in line) = 0) \
+     from (select index, at, line, hash, \
                coalesce(sum(length(line)) over (order by index rows between unbounded preceding and 1 preceding), 0) as before \
            from {schema}.record where run = $1) as record";
 
@@ -42,6 +43,15 @@ const STRAYS: &str = "with recursive runs(run) as ( \
          from runs where runs.run is not null \
      ) select run from runs \
      where run is not null and not exists (select from {schema}.run r where r.key = runs.run) limit 100";
+
+/// Parts that belong to nothing: of attachments whose row is gone, and of large values whose row is gone.
+const STRAY_PARTS: &str = "(select distinct 'attachment ' || p.name || ' of the missing row of run ' || p.run \
+         from {schema}.attachment_part p \
+         where not exists (select from {schema}.attachment a where a.run = p.run and a.name = p.name) limit 100) \
+     union all (select distinct 'attachment ' || a.name || ' of the missing run ' || a.run from {schema}.attachment a \
+         where not exists (select from {schema}.run r where r.key = a.run) limit 100) \
+     union all (select distinct 'parts of the missing value ' || encode(p.digest, 'hex') from {schema}.blob_part p \
+         where not exists (select from {schema}.blob b where b.section = p.section and b.digest = p.digest) limit 100)";
 
 impl Doctor for PostgresStore {
     fn check(&self) -> Result<Report, StoreError> {
@@ -195,7 +205,8 @@ impl PostgresStore {
         }
     }
 
-    /// Finds records that belong to no run. Only the store itself looks for them: they belong to no section.
+    /// Finds records and parts that belong to nothing, and rows of the queue that cannot be read. Only the store itself looks for
+    /// them: they belong to no section.
     fn strays(&self) -> Result<Vec<Finding>, StoreError> {
         if self.section != runs::MAIN_SECTION {
             return Ok(Vec::new());
@@ -206,8 +217,18 @@ impl PostgresStore {
                 let rows = session.query(STRAYS, &[]).await?;
                 rows.iter().map(|row| column::<i64>(location, row, 0)).collect::<Result<Vec<_>, _>>()
             });
-            let place = |key| PathBuf::from(format!("{location} records of the missing run {key}"));
-            Ok(keys.await?.into_iter().map(|key| Finding::Stray { path: place(key) }).collect())
+            let parts = engine.attempt(async |session| {
+                let rows = session.query(STRAY_PARTS, &[]).await?;
+                rows.iter().map(|row| column::<String>(location, row, 0)).collect::<Result<Vec<_>, _>>()
+            });
+            let keys = keys.await?.into_iter().map(|key| format!("records of the missing run {key}"));
+            let strays = keys.chain(parts.await?);
+            let place = |what: String| PathBuf::from(format!("{location} {what}"));
+            let mut found: Vec<Finding> = strays.map(|what| Finding::Stray { path: place(what) }).collect();
+            for (row, reason) in queue::check_rows(&engine).await? {
+                found.push(Finding::Unreadable { path: place(row), reason });
+            }
+            Ok(found)
         })
     }
 }
@@ -219,9 +240,9 @@ async fn check_records(engine: &Engine, found: &FoundRun) -> Result<Vec<Damage>,
         let row = session.query_opt(COUNT, &[&found.key.0]).await?;
         let row = row.ok_or_else(|| crate::failure::Failure::damaged(location, "a count gave no row"))?;
         let read = |at| column::<i64>(location, &row, at);
-        Ok((read(0)?, read(1)?, read(2)?, read(3)?))
+        Ok((read(0)?, read(1)?, read(2)?, read(3)?, read(4)?))
     });
-    let (count, last, bytes, misplaced) = counts.await?;
+    let (count, last, bytes, misplaced, altered) = counts.await?;
     let expected = to_i64(found.head.records.get());
     let mut damage = Vec::new();
     if count != expected || last != expected - 1 || misplaced > 0 || to_u64(bytes) != found.journal_bytes {
@@ -230,6 +251,17 @@ async fn check_records(engine: &Engine, found: &FoundRun) -> Result<Vec<Damage>,
              {misplaced} of them not after the one before",
             found.journal_bytes
         )));
+    }
+    if altered > 0 {
+        damage.push(Damage::Unreadable(format!(
+            "the column `hash` of {altered} of its records is not the hash in the line"
+        )));
+    }
+    if let Some(first) = reader::line_at(engine, found.key, 0).await?
+        && summary_header(&first.line) != found.header
+    {
+        let text = "the column `header` of its row is not the first line of its journal";
+        damage.push(Damage::Unreadable(text.to_owned()));
     }
     if let Err(reason) = runs::check_end(engine, found).await? {
         damage.push(reason);

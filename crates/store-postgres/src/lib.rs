@@ -44,7 +44,7 @@ mod tls;
 mod writer;
 
 pub use bucket::{BUCKET_BYTES_MIN_DEFAULT, BucketAccess};
-pub use migrate::{MIGRATIONS, Migration};
+pub use migrate::{MIGRATIONS, Migrated, Migration};
 pub use queue::{Database, PostgresQueue};
 pub use store::{LEASE_MS_DEFAULT, PostgresStore, RECONNECT_MS_DEFAULT, Settings};
 pub use target::SCHEMA_DEFAULT;

@@ -24,7 +24,27 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 2, name: "0002_queue.sql", sql: include_str!("../migrations/0002_queue.sql") },
     Migration { version: 3, name: "0003_newest.sql", sql: include_str!("../migrations/0003_newest.sql") },
     Migration { version: 4, name: "0004_bucket.sql", sql: include_str!("../migrations/0004_bucket.sql") },
+    Migration {
+        version: 5,
+        name: "0005_tombstones.sql",
+        sql: include_str!("../migrations/0005_tombstones.sql"),
+    },
 ];
+
+/// The roles and their rights, applied after every migration.
+const ROLES: &str = include_str!("../migrations/roles.sql");
+
+const MISSING_ROLES: &str = "select wanted from unnest(array['hence_writer', 'hence_reader', 'hence_auditor']) as wanted \
+     where not exists (select from pg_roles where rolname = wanted) order by wanted";
+
+/// The result of migrating a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Migrated {
+    /// The migrations that were applied now, in order.
+    pub applied: Vec<Migration>,
+    /// The roles that do not exist and that this role may not create.
+    pub missing_roles: Vec<String>,
+}
 
 impl Migration {
     /// Returns the digest of the file.
@@ -67,12 +87,12 @@ pub(crate) async fn check(session: &Session, engine: &Engine) -> Result<(), Fail
     Err(refusal(&engine.target.location, DatabaseErrorKind::NotMigrated, reason))
 }
 
-/// Applies the migrations that are missing, in one transaction, and returns them.
-pub(crate) async fn migrate(engine: &Engine) -> Result<Vec<Migration>, DatabaseError> {
+/// Applies the migrations that are missing, and the rights of the roles, in one transaction.
+pub(crate) async fn migrate(engine: &Engine) -> Result<Migrated, DatabaseError> {
     engine.attempt(async |session| migrate_once(session, engine).await).await
 }
 
-async fn migrate_once(session: &Session, engine: &Engine) -> Result<Vec<Migration>, Failure> {
+async fn migrate_once(session: &Session, engine: &Engine) -> Result<Migrated, Failure> {
     let schema = engine.target.schema.as_str();
     session.begin().await?;
     session.query(LOCK, &[&schema]).await?;
@@ -92,8 +112,12 @@ async fn migrate_once(session: &Session, engine: &Engine) -> Result<Vec<Migratio
         let digest = migration.digest().to_string();
         session.query(RECORD, &[&migration.version, &migration.name, &digest]).await?;
     }
+    session.batch(&ROLES.replace("{schema}", schema)).await?;
+    let rows = session.query(MISSING_ROLES, &[]).await?;
+    let location = &engine.target.location;
+    let missing_roles = rows.iter().map(|row| column(location, row, 0)).collect::<Result<_, _>>()?;
     session.commit().await?;
-    Ok(missing)
+    Ok(Migrated { applied: missing, missing_roles })
 }
 
 async fn read_applied(session: &Session, engine: &Engine) -> Result<Applied, Failure> {

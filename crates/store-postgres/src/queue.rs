@@ -94,7 +94,8 @@ struct News {
     version: i64,
     /// Whether the rows are all there are, and not only those that changed.
     is_everything: bool,
-    rows: Vec<String>,
+    /// The contents, each with the digest of its key.
+    rows: Vec<(String, String)>,
     now_ms: i64,
 }
 
@@ -139,13 +140,15 @@ const LOOK: &str =
 
 const VERSION: &str = "select version from {schema}.queue";
 
-const CHANGED: &str = "select content from {schema}.queue_row where version > $1 order by version";
+const CHANGED: &str =
+    "select content, encode(key, 'hex') from {schema}.queue_row where version > $1 order by version";
 
-const BY_KEY: &str = "select content from {schema}.queue_row where key = any($1) and not is_gone";
+const BY_KEY: &str =
+    "select content, encode(key, 'hex') from {schema}.queue_row where key = any($1) and not is_gone";
 
 const ESTIMATE: &str = "select reltuples::bigint from pg_class where oid = '{schema}.queue_row'::regclass";
 
-const EVERYTHING: &str = "select content from {schema}.queue_row where not is_gone";
+const EVERYTHING: &str = "select content, encode(key, 'hex') from {schema}.queue_row where not is_gone";
 
 const WRITE: &str = "insert into {schema}.queue_row (key, content, is_gone, version) \
     select key, content, is_gone, $4 from unnest($1::bytea[], $2::text[], $3::boolean[]) as new (key, content, is_gone) \
@@ -363,11 +366,54 @@ fn unreadable(error: serde_json::Error) -> QueueError {
     QueueError::Unavailable(format!("a row of the queue cannot be read or written: {error}"))
 }
 
-fn put_rows(state: &mut QueueState, rows: &[String]) -> Result<(), QueueError> {
-    for content in rows {
-        state.put(serde_json::from_str(content).map_err(unreadable)?);
+fn put_rows(state: &mut QueueState, rows: &[(String, String)]) -> Result<(), QueueError> {
+    for (content, key) in rows {
+        let row = serde_json::from_str(content).map_err(|error| QueueError::DamagedRow {
+            row: row_name(key, content),
+            reason: error.to_string(),
+        })?;
+        state.put(row);
     }
     Ok(())
+}
+
+/// Names a row for people: the digest of its key, and the run it is about, as far as its content tells.
+fn row_name(key: &str, content: &str) -> String {
+    let value: serde_json::Value = serde_json::from_str(content).unwrap_or_default();
+    let members = value.as_object().and_then(|row| row.values().next());
+    match members.and_then(|row| row.get("run")).and_then(serde_json::Value::as_str) {
+        Some(run) => format!("row {key} of queue_row, of run {run}"),
+        None => format!("row {key} of queue_row"),
+    }
+}
+
+const ROWS: &str = "select content, encode(key, 'hex') from {schema}.queue_row order by key";
+
+/// Finds rows of the queue that cannot be read, or are stored under the key of another one.
+pub(crate) async fn check_rows(engine: &Engine) -> Result<Vec<(String, String)>, StoreError> {
+    let location = &engine.target.location;
+    let rows = engine.attempt(async |session| {
+        let rows = session.query(ROWS, &[]).await?;
+        let read = |row| Ok((column::<String>(location, row, 0)?, column::<String>(location, row, 1)?));
+        rows.iter().map(read).collect::<Result<Vec<_>, Failure>>()
+    });
+    let defect = |content: &str, key: &str| match serde_json::from_str::<Row>(content) {
+        Err(error) => Some(error.to_string()),
+        Ok(row) => match digest_of(&row.key()).map(|digest| hex(&digest)) {
+            Ok(expected) if expected == key => None,
+            Ok(expected) => Some(format!("its content belongs to the key {expected}")),
+            Err(error) => Some(error.to_string()),
+        },
+    };
+    let found = rows.await?.into_iter().filter_map(|(content, key)| {
+        let reason = defect(&content, &key)?;
+        Some((row_name(&key, &content), reason))
+    });
+    Ok(found.collect())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn digest_of(key: &Key) -> Result<Vec<u8>, QueueError> {
@@ -435,7 +481,8 @@ async fn read_news(
         }
         Wanted::Since(_) => (session.query(EVERYTHING, &[]).await?, true),
     };
-    let rows = rows.iter().map(|row| column(location, row, 0)).collect::<Result<_, _>>()?;
+    let read = |row| Ok((column(location, row, 0)?, column(location, row, 1)?));
+    let rows = rows.iter().map(read).collect::<Result<_, Failure>>()?;
     Ok(News { version, is_everything, rows, now_ms })
 }
 

@@ -28,8 +28,16 @@ pub(crate) async fn journal_range(
     run: RunKey,
     head: Head,
 ) -> Result<Option<LastLine>, StoreError> {
+    line_at(engine, run, to_i64(head.records.get()).saturating_sub(1)).await
+}
+
+/// Reads the record with an index; `None` if it is missing.
+pub(crate) async fn line_at(
+    engine: &Engine,
+    run: RunKey,
+    index: i64,
+) -> Result<Option<LastLine>, StoreError> {
     let location = &engine.target.location;
-    let index = to_i64(head.records.get()).saturating_sub(1);
     let read = engine.attempt(async |session| {
         let row = session.query_opt(LAST, &[&run.0, &index]).await?;
         row.map(|row| {

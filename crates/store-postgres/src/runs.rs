@@ -52,8 +52,10 @@ pub(crate) fn id_digest(run: &RunId) -> Vec<u8> {
 const CREATE: &str = "with made as (
         insert into {schema}.run (section, id, holder, lease_token, lease_until, head_count, head_hash, journal_bytes,
                                   header, made_in)
-        values ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 millisecond', $6, $7, $8, $9,
-                case when $10 then (select system_identifier from pg_control_system()) end)
+        select $1::integer, $2::bytea, $3::text, $4::bytea, clock_timestamp() + $5 * interval '1 millisecond', $6::bigint, $7::bytea,
+               $8::bigint, $9::bytea, case when $10::boolean then (select system_identifier from pg_control_system()) end
+        where not ($10::boolean and exists (
+            select from {schema}.tombstone where section = $1::integer and sha256(id) = sha256($2::bytea)))
         on conflict (section, sha256(id)) do nothing
         returning key, epoch
     ), records as (
@@ -226,12 +228,22 @@ async fn insert_run(
     row.map(|row| Ok((column(location, &row, 0)?, column(location, &row, 1)?))).transpose()
 }
 
-/// Compares a run that exists with one that was to be created.
+const HAS_TOMBSTONE: &str =
+    "select true from {schema}.tombstone where section = $1 and sha256(id) = $2 limit 1";
+
+/// Compares a run that exists, or was removed, with one that was to be created.
 async fn compare(engine: &Engine, creation: &Creation<'_>) -> Result<StoreError, StoreError> {
     let (new, run) = (creation.new, creation.new.id.clone());
     let Some(found) = look_up(engine, creation.section, &run).await? else {
-        // It was removed between the two looks.
-        return Ok(StoreError::NoSuchRun { run });
+        let digest = id_digest(&run);
+        let stone = engine
+            .attempt(async |session| session.query_opt(HAS_TOMBSTONE, &[&creation.section.0, &digest]).await)
+            .await?;
+        return Ok(match stone {
+            Some(_) => StoreError::RunRemoved { run },
+            // A run that was imported was removed between the two looks.
+            None => StoreError::NoSuchRun { run },
+        });
     };
     if !starts_with(engine, found.key, &new.lines).await? {
         return Ok(StoreError::RunConflict { run, differs: "journal".to_owned() });
@@ -366,7 +378,9 @@ pub(crate) async fn summarize(
 /// Compares the row of a run with its last record.
 pub(crate) async fn check_end(engine: &Engine, found: &FoundRun) -> Result<Result<Head, Damage>, StoreError> {
     let Some(last) = journal_range(engine, found.key, found.head).await? else {
-        return Ok(Err(Damage::NoJournal));
+        let records = found.head.records.get();
+        let text = format!("its row names {records} records, and the last of them is not there");
+        return Ok(Err(Damage::Unreadable(text)));
     };
     let damage = |text: String| Ok(Err(Damage::Unreadable(text)));
     let end = last.at + to_u64_length(last.line.len());

@@ -16,7 +16,7 @@ use hence_store::{
 use crate::bucket::{BUCKET_BYTES_MIN_DEFAULT, BucketAccess, BucketAddress, refusal};
 use crate::engine::{Engine, EngineHandle};
 use crate::lease::{self, HeldLease};
-use crate::migrate::{self, Migration};
+use crate::migrate::{self, Migrated, Migration};
 use crate::reader::{self, JournalReader, Start};
 use crate::rows::column;
 use crate::runs::{self, Creation, Granted, MAIN_SECTION, MadeBy, RunKey, SectionKey};
@@ -112,6 +112,14 @@ impl PostgresStore {
     /// # Errors
     /// [`StoreError::Database`], also when the tables are newer than this version.
     pub fn migrate(address: &str) -> Result<Vec<Migration>, StoreError> {
+        Ok(Self::migrate_with_roles(address)?.applied)
+    }
+
+    /// Creates or updates the tables as [`migrate`](Self::migrate) does, and says also which roles are missing.
+    ///
+    /// # Errors
+    /// As for [`migrate`](Self::migrate).
+    pub fn migrate_with_roles(address: &str) -> Result<Migrated, StoreError> {
         let settings = Settings { reconnect: Duration::ZERO, ..Settings::default() };
         let store = Self::unchecked(address, settings)?;
         store.engine.call(|engine| async move { Ok(migrate::migrate(&engine).await?) })
@@ -210,14 +218,15 @@ const FIND_SECTION: &str = "select key from {schema}.section where name = $1";
 const MAKE_SECTION: &str =
     "insert into {schema}.section (name) values ($1) on conflict (name) do nothing returning key";
 
-const REMOVE_RUN: &str = "select {schema}.remove_run($1, $2, $3)";
+const REMOVE_RUN: &str = "select {schema}.remove_run($1, $2, $3, $4)";
 
-const KEEP_TOMBSTONE: &str = "insert into {schema}.tombstone (section, id, stone) values ($1, $2, $3) \
-     on conflict (section, sha256(id)) do nothing";
+const KEEP_TOMBSTONE: &str = "insert into {schema}.tombstone (section, id, stone) select $1::integer, $2::bytea, $3::bytea \
+     where not exists (select from {schema}.tombstone where section = $1::integer and sha256(id) = sha256($2::bytea))";
 
-const TOMBSTONE: &str = "select stone from {schema}.tombstone where section = $1 and sha256(id) = $2";
+const TOMBSTONE: &str = "select stone from {schema}.tombstone where section = $1 and sha256(id) = $2 \
+     order by removed_at desc limit 1";
 
-const TOMBSTONES: &str = "select id from {schema}.tombstone where section = $1 order by id";
+const TOMBSTONES: &str = "select distinct id from {schema}.tombstone where section = $1 order by id";
 
 impl Store for PostgresStore {
     fn location(&self) -> String {
@@ -344,10 +353,12 @@ impl Store for PostgresStore {
         self.engine.call(move |engine| async move {
             let granted = runs::open(&engine, section, &run).await?;
             // The lease is not renewed: if this process dies, the run is free again when it ends.
-            let (key, epoch) = (granted.fence.run, granted.fence.epoch);
+            let (key, epoch, token) = (granted.fence.run, granted.fence.epoch, granted.fence.token);
             // If the answer of an earlier attempt was lost, the run is gone: nobody else could remove it.
             let removed = engine
-                .attempt_write(async |session| session.query(REMOVE_RUN, &[&key, &epoch, &stone]).await)
+                .attempt_write(async |session| {
+                    session.query(REMOVE_RUN, &[&key, &epoch, &&token[..], &stone]).await
+                })
                 .await;
             if let Err(error) = removed {
                 // The run is free again at once, as far as the server can be reached.

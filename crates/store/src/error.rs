@@ -62,6 +62,12 @@ pub enum StoreError {
         /// The first thing that differs: `journal` or an attachment.
         differs: String,
     },
+    /// The run to create has the id of a run that was removed. An id names one run, also after its removal: nothing was changed.
+    #[error("run {run} was removed; its tombstone stays, and no other run gets its id")]
+    RunRemoved {
+        /// The run.
+        run: RunId,
+    },
     /// Another writer holds the lease of the run.
     #[error("run {run} is being written by {holder}")]
     Leased {

@@ -67,6 +67,9 @@ impl MemoryStore {
         if let Some(found) = held.runs.get(&new.id) {
             return Err(found.compare(new.id, &new.lines, &attachments));
         }
+        if !is_foreign && held.tombstones.contains_key(&new.id) {
+            return Err(StoreError::RunRemoved { run: new.id });
+        }
         let run = HeldRun { journal: new.lines, head, attachments, is_leased: true, is_foreign };
         held.runs.insert(new.id.clone(), run);
         drop(held);

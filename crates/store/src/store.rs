@@ -147,8 +147,8 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError::AlreadyCreated`] when the run exists and began with the same bytes,
-    /// [`StoreError::RunConflict`] when it began with others, [`StoreError::InvalidLines`],
-    /// [`StoreError::DuplicateAttachment`], [`StoreError::Disk`].
+    /// [`StoreError::RunConflict`] when it began with others, [`StoreError::RunRemoved`] when a run of that id was removed,
+    /// [`StoreError::InvalidLines`], [`StoreError::DuplicateAttachment`], [`StoreError::Disk`].
     fn create(&self, new: NewRun) -> Result<Box<dyn RunWriter>, StoreError>;
 
     /// Stores blobs and creates runs that have ended, each durably and as a whole. A run that exists and began with the same
@@ -170,7 +170,8 @@ pub trait Store: Send + Sync {
         Ok(())
     }
 
-    /// Creates a run whose records were made elsewhere. [`was_made_here`](Self::was_made_here) is false for it.
+    /// Creates a run whose records were made elsewhere. [`was_made_here`](Self::was_made_here) is false for it. A run that was removed
+    /// can be brought back like this.
     ///
     /// # Errors
     /// As for [`create`](Self::create).
@@ -281,7 +282,7 @@ pub trait Store: Send + Sync {
     /// [`StoreError::NoSuchRun`], [`StoreError::Leased`] when somebody writes the run, [`StoreError::Disk`].
     fn remove_run(&self, run: &RunId, tombstone: &[u8]) -> Result<(), StoreError>;
 
-    /// Returns the tombstone of a run that was removed; `None` if there is none. A run that was made again later has both.
+    /// Returns the tombstone of a run that was removed; `None` if there is none. A run that was imported again later has both.
     ///
     /// # Errors
     /// [`StoreError::Disk`].

@@ -1,6 +1,7 @@
 //! Commands: programs that read JSON and write JSON.
 
 mod kind;
+mod missing;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -51,6 +52,12 @@ impl Provider for Command {
 
     fn program(&self) -> Option<Vec<String>> {
         Some([&self.name].into_iter().chain(&self.arguments).map(|word| word.to_string()).collect())
+    }
+
+    fn missing_program(&self) -> Option<String> {
+        let passes_path = self.environment.iter().any(|name| &**name == "PATH");
+        let search = std::env::var_os("PATH").filter(|_| passes_path);
+        missing::describe(&self.name, &self.path, &self.directory, search.as_deref())
     }
 
     fn call(&self, call: &ProviderCall<'_>) -> Result<Reply, CallError> {

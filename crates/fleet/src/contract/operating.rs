@@ -94,23 +94,25 @@ pub(super) fn a_schedule_fires_once_for_each_time(place: &dyn Place) {
     let due = queue.due_schedules().unwrap();
     assert_eq!(due, std::slice::from_ref(&nightly));
     let (name, at) = (&nightly.name, nightly.next_at.unwrap());
-    queue.fired(name, at, Some(at), Some("no such skill")).unwrap();
+    queue.fired(name, at, Some(at), Err("no such skill")).unwrap();
     assert_eq!(queue.schedules().unwrap()[0].note.as_deref(), Some("no such skill"));
     // A submission that fails is tried again after a wait that doubles, for the same time.
     for wait in [1, 2, 4] {
         assert!(queue.due_schedules().unwrap().is_empty(), "not before {wait} s");
         place.pass(Millis::seconds(wait));
         assert_eq!(queue.due_schedules().unwrap()[0].next_at, Some(at));
-        queue.fired(name, at, Some(at), Some("no such skill")).unwrap();
+        queue.fired(name, at, Some(at), Err("no such skill")).unwrap();
     }
     let next = at.plus(Millis::seconds(3600));
-    queue.fired(name, at, Some(next), None).unwrap();
+    // Times were missed: the run is that of the last one.
+    let submitted = at.plus(Millis::seconds(60));
+    queue.fired(name, at, Some(next), Ok(submitted)).unwrap();
     // Another worker that fired the same time, only later.
-    queue.fired(name, at, Some(at.plus(Millis::seconds(1))), None).unwrap();
+    queue.fired(name, at, Some(at.plus(Millis::seconds(1))), Ok(at)).unwrap();
     let stored = queue.schedules().unwrap();
     assert_eq!(
         (stored[0].next_at, stored[0].last_at, stored[0].note.as_deref()),
-        (Some(next), Some(at), None)
+        (Some(next), Some(submitted), None)
     );
     assert!(queue.due_schedules().unwrap().is_empty());
     queue.remove_schedule(name).unwrap();

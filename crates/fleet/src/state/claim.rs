@@ -141,7 +141,7 @@ impl QueueState {
     fn take(&mut self, run: &RunId, worker: &WorkerRow, now: Time) -> Option<Claim> {
         let token = Token(self.count(|counters| &mut counters.claim));
         let job = self.jobs.get(run)?;
-        let lag = job.due_at().map(|at| now.since(at)).unwrap_or_default();
+        let lag = job.waits_for_worker_from().map(|at| now.since(at)).unwrap_or_default();
         let queue = job.queue.clone();
         let starts: Vec<Scope> = scopes(job)
             .filter(|scope| self.limits.get(&scope.limit()).is_some_and(|l| l.spacing.is_some()))

@@ -117,7 +117,7 @@ impl QueueState {
             let queue = reports.entry(job.queue.clone()).or_insert_with(|| report(&job.queue));
             let count = queue.jobs.entry(JobKind::of(&job.state)).or_default();
             *count = count.saturating_add(1);
-            if let Some(at) = job.due_at().filter(|at| *at <= now) {
+            if let Some(at) = job.waits_for_worker_from().filter(|at| *at <= now) {
                 queue.ready_since = Some(queue.ready_since.map_or(at, |since| since.min(at)));
             }
         }

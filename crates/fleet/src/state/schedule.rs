@@ -56,29 +56,30 @@ impl QueueState {
         self.schedules.values().filter(is_due).cloned().collect()
     }
 
-    /// Notes that the submission of `due` was made or failed, and sets the next time. A submission that failed is tried again after a
-    /// wait that grows. A schedule that another worker moved on meanwhile, or that no longer exists, stays as it is.
+    /// Notes the outcome of `due`, and sets the next time. The outcome is the time that got a run, which is later than `due` where times
+    /// were missed, or the reason for which none did. A submission that failed is tried again after a wait that grows. A schedule that
+    /// another worker moved on meanwhile, or that no longer exists, stays as it is.
     pub fn fired(
         &mut self,
         name: &ScheduleName,
         due: Time,
         next_at: Option<Time>,
-        failure: Option<&str>,
+        outcome: Result<Time, &str>,
         now: Time,
     ) {
         let Some(schedule) = self.schedules.get(name).filter(|schedule| schedule.next_at == Some(due)) else {
             return;
         };
-        let schedule = match failure {
-            None => Schedule {
+        let schedule = match outcome {
+            Ok(submitted) => Schedule {
                 next_at,
-                last_at: Some(due),
+                last_at: Some(submitted),
                 note: None,
                 failures: 0,
                 retry_at: None,
                 ..schedule.clone()
             },
-            Some(reason) => {
+            Err(reason) => {
                 let failures = schedule.failures.saturating_add(1);
                 let retry_at = Some(now.plus(backoff(failures, BACKOFF_MAX)));
                 Schedule { next_at, note: Some(cut_reason(reason)), failures, retry_at, ..schedule.clone() }

@@ -243,7 +243,9 @@ impl QueueState {
     pub fn cancel(&mut self, run: &RunId, now: Time) -> Result<CancelReply, Refusal> {
         let job = self.jobs.get(run).ok_or_else(|| Refusal::NoSuchJob(run.clone()))?;
         let is_claimed = job.claim().is_some();
-        if job.is_settled() {
+        // A job that is stuck needs somebody; cancelling it says that nobody will come, also where its run is gone.
+        let is_stuck = matches!(job.state, JobState::Dead { .. } | JobState::Quarantined { .. });
+        if job.is_settled() && !is_stuck {
             return Ok(CancelReply::Settled(job.clone()));
         }
         let children = match &job.state {

@@ -118,7 +118,7 @@ impl QueueState {
     }
 
     /// Returns the time since which a queue is paused.
-    pub(super) fn paused_at(&self, queue: &QueueName) -> Option<Time> {
+    pub fn paused_at(&self, queue: &QueueName) -> Option<Time> {
         self.queues.get(queue).and_then(|queue| queue.paused_at)
     }
 
@@ -163,7 +163,8 @@ fn fresh(new: &NewJob, number: u64, now: Time) -> Job {
         group: new.group.clone(),
         capabilities: new.capabilities.clone(),
         submitted_at: now,
-        state: JobState::Ready { at: new.not_before.unwrap_or(now) },
+        // A time that has passed makes the job due now: it did not wait before it was submitted.
+        state: JobState::Ready { at: new.not_before.map_or(now, |at| at.max(now)) },
         failures: 0,
         crashes: 0,
         busy: 0,

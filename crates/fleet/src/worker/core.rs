@@ -308,6 +308,19 @@ impl WorkerCore {
                 self.failure = Some(error);
                 self.phase = Phase::Draining;
             }
+            // A worker that is to end by itself would never do so: trying again reads the same bytes.
+            Reply::Registered(Err(error))
+            | Reply::Claimed(Err(error))
+            | Reply::Renewed(Err(error))
+            | Reply::Settled(Err(error))
+                if error.is_damage() && self.options.mode != Mode::Forever =>
+            {
+                if let Some(token) = self.settling.take() {
+                    self.held.remove(&token);
+                }
+                self.failure = Some(error);
+                self.drain();
+            }
             Reply::Claimed(Ok(reply)) => self.claimed(now, reply),
             Reply::Renewed(Ok(answer)) => self.renewed(&answer),
             Reply::Settled(Ok(_) | Err(QueueError::Refused(_))) => {

@@ -20,13 +20,13 @@ pub(super) fn fire_due(
     for schedule in queue.due_schedules()? {
         let Some(stored) = schedule.next_at else { continue };
         let fired = match times(&schedule, stored, queue.now()?) {
-            Ok((due, next)) => submit(&schedule, due).map(|()| next),
+            Ok((due, next)) => submit(&schedule, due).map(|()| (due, next)),
             Err(reason) => Err(reason),
         };
         match fired {
-            Ok(next) => queue.fired(&schedule.name, stored, next, None)?,
+            Ok((due, next)) => queue.fired(&schedule.name, stored, next, Ok(due))?,
             // The same time is tried again, until a person changes the schedule or its cause.
-            Err(reason) => queue.fired(&schedule.name, stored, Some(stored), Some(&reason))?,
+            Err(reason) => queue.fired(&schedule.name, stored, Some(stored), Err(&reason))?,
         }
     }
     Ok(())

@@ -170,6 +170,8 @@ impl Worker<'_> {
             version: self.queue.version(),
             schedules_at: None,
         };
+        // A schedule that is due is work, too: a worker that ends when it is idle has to know of it before it asks for the first job.
+        shift.look();
         std::thread::scope(|scope| {
             loop {
                 while let Some(action) = shift.next_action() {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hence_canon::Digest;
 use hence_journal::read_tail;
-use hence_store::{RunId, StoreHandle};
+use hence_store::{Condition, Damage, RunId, StoreError, StoreHandle};
 
 use crate::args::ExportArgs;
 use crate::bundle::{
@@ -89,10 +89,22 @@ fn children_of(store: &StoreHandle, run: &RunId) -> Result<Vec<RunId>, CliError>
 
 /// Returns the whole records of a journal, and its head.
 fn whole_journal(store: &StoreHandle, run: &RunId) -> Result<(Vec<u8>, String), CliError> {
+    // A bundle proves itself, so what a store knows of a journal that was cut must not be lost on the way.
+    let head = match store.summary(run)?.condition {
+        Condition::Whole { head } | Condition::Torn { head, .. } => head,
+        Condition::Damaged(reason) => {
+            return Err(StoreError::Damaged { run: run.clone(), reason }.into());
+        }
+    };
     let mut journal = store.journal_bytes(run)?;
     let tail = read_tail(&journal).map_err(|error| CliError::of_run(Code::Damaged, run, error))?;
     // An unfinished append was never acknowledged.
     journal.truncate(journal.len() - tail.torn_bytes);
+    let records = journal.iter().filter(|byte| **byte == b'\n').count() as u64;
+    if records < head.records.get() {
+        let reason = format!("its head counts {} records, found {records}", head.records.get());
+        return Err(StoreError::Damaged { run: run.clone(), reason: Damage::Unreadable(reason) }.into());
+    }
     Ok((journal, tail.head.to_string()))
 }
 

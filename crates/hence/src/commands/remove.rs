@@ -10,6 +10,7 @@ use super::runs::{self, RunFacts};
 use crate::args::remove::{GcArgs, RmArgs};
 use crate::bundle::{is_local, referenced_blobs};
 use crate::clock;
+use crate::fleet;
 use crate::prelude::*;
 use crate::sink::StoreBlobs;
 use crate::target;
@@ -178,8 +179,17 @@ fn remove(
     let mut rows = Vec::new();
     let ids: BTreeSet<&str> = chosen.iter().map(|fact| fact.run.as_str()).collect();
     let (blobs, blob_bytes) = unreachable_blobs(store, &ids)?;
+    let queue = context.place.queue()?;
     for fact in chosen {
         let id = target::find_run(store, &fact.run)?;
+        // A worker that claims a run which is gone can only fail, and its job would stay for ever.
+        if let Some(job) = queue.job(&id).map_err(fleet::refused)?.filter(|job| !job.is_settled()) {
+            let cancel = hint::command(context, &["cancel", id.as_str()]);
+            let reason =
+                format!("it is {} in queue {}: `{cancel}` takes it out", job.state.word(), job.queue);
+            kept.push(KeptRow { what: fact.run.clone(), reason });
+            continue;
+        }
         if does == Does::Apply {
             let stone = tombstone(store, &id, fact, reason)?;
             if let Err(error) = store.remove_run(&id, &stone) {
@@ -321,6 +331,12 @@ fn tombstone(store: &StoreHandle, run: &RunId, fact: &RunFacts, reason: &str) ->
         documents = documents.with(name.as_str(), described(&store.attachment(run, &name)?));
     }
     stone = stone.with("documents", documents);
+    // A run that was imported after its removal is removed again: its earlier tombstone stays inside of the new one.
+    if let Some(earlier) = store.tombstone(run)? {
+        let earlier = hence_canon::parse(&earlier)
+            .unwrap_or_else(|_| Value::from(String::from_utf8_lossy(&earlier).into_owned()));
+        stone = stone.with("earlier", earlier);
+    }
     Ok(format!("{}\n", hence_canon::pretty(&stone.into())).into_bytes())
 }
 

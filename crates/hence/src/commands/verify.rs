@@ -242,6 +242,13 @@ fn verify_one(journal: &Journal, extent: &Extent) -> Result<(Report, VerifyRepor
             .not_shown
             .push("in which folder declared commands ran: capabilities.json says it, and nothing pins it");
     }
+    // A database knows the head of a run next to its records: it shows a journal that was cut.
+    if let Some(store) = journal.store.as_ref().filter(|_| report.holds())
+        && let Ok(summary) = store.summary(&target::find_run(store, &journal.name)?)
+        && let Condition::Damaged(reason) = summary.condition
+    {
+        shown.beside.push(format!("the store: {reason}"));
+    }
     if let Some(store) = journal.store.as_ref().filter(|_| level >= Level::Spec) {
         let run = target::find_run(store, &journal.name)?;
         shown.blobs = check_blobs(store, journal);

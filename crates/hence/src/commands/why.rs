@@ -300,10 +300,7 @@ impl Looked<'_> {
         };
         self.report.waiting = WaitingRow::all(self.context, self.id.as_str(), &history);
         if !self.report.waiting.is_empty() {
-            let says = match self.report.waiting.len() {
-                1 => "it waits for an answer".to_owned(),
-                count => format!("it waits for {count} answers"),
-            };
+            let says = waits_for(&self.report.waiting);
             let next = self.command(&["resume"]);
             return self.stands("waiting", says, vec![next]);
         }
@@ -528,4 +525,21 @@ fn has_answer(history: &CallHistory) -> bool {
     history.calls().any(|(call, status)| {
         &*call.capability == hence_capabilities::HUMAN_ASK && matches!(status, CallStatus::Replied(_))
     })
+}
+
+/// Says in a sentence what a run waits for: answers, timers, nested runs.
+fn waits_for(waiting: &[WaitingRow]) -> String {
+    let of = |about: &str| waiting.iter().filter(|row| row.about == about).count();
+    let (timers, nested) = (of("timer"), of("nested"));
+    let things = [
+        (waiting.len() - timers - nested, "an answer", "answers"),
+        (timers, "a timer", "timers"),
+        (nested, "a nested run", "nested runs"),
+    ];
+    let words = things.into_iter().filter_map(|(count, one, many)| match count {
+        0 => None,
+        1 => Some(one.to_owned()),
+        count => Some(format!("{count} {many}")),
+    });
+    format!("it waits for {}", words.collect::<Vec<_>>().join(" and "))
 }

@@ -1,6 +1,7 @@
 //! `hence cancel`: takes a run out of its queue.
 
 use hence_fleet::CancelReply;
+use hence_store::RunId;
 
 use super::{JobRow, refused, say_remarks};
 use crate::args::fleet::CancelArgs;
@@ -36,8 +37,16 @@ impl Text for CancelReport {
 
 /// Runs the command.
 pub(crate) fn cancel(context: &Context, args: &CancelArgs) -> Result<Exit, CliError> {
-    let run = target::find_run(&context.store()?, &args.run)?;
+    let store = context.store()?;
     let queue = context.place.queue()?;
+    let run = match target::find_run(&store, &args.run) {
+        Ok(run) => run,
+        // The job of a run that is gone is still there, under its whole id.
+        Err(error) => match RunId::new(&args.run).map(|run| (queue.job(&run), run)) {
+            Ok((Ok(Some(_)), run)) => run,
+            _ => return Err(error),
+        },
+    };
     // A queue that nobody used is not made to learn that the run is not in it.
     if queue.job(&run).map_err(refused)?.is_none() {
         let message = format!("run {run} is in no queue");

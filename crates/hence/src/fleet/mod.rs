@@ -61,6 +61,12 @@ pub(crate) struct JobRow {
     note: Option<String>,
     /// The workers that cannot drive it, each with the reason.
     declined: Vec<String>,
+    /// The time since which its queue is paused, where that holds it up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paused_since: Option<String>,
+    /// The command that resumes a paused queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resume_queue: Option<String>,
 }
 
 impl JobRow {
@@ -82,13 +88,37 @@ impl JobRow {
             crashes: job.crashes,
             note: job.note.clone(),
             declined: job.declined.values().map(|no| format!("{}: {}", no.worker, no.reason)).collect(),
+            paused_since: None,
+            resume_queue: None,
         }
+    }
+
+    /// Describes a job, and says whether its queue is paused.
+    ///
+    /// # Errors
+    /// [`CliError`] when the queue cannot be read.
+    pub(crate) fn in_queue(context: &Context, queue: &dyn JobQueue, job: &Job) -> Result<Self, CliError> {
+        let mut row = Self::of(job);
+        if matches!(job.state, JobState::Ready { .. } | JobState::Parked { .. })
+            && let Some(since) = queue.paused_since(&job.queue).map_err(refused)?
+        {
+            row.paused_since = Some(time_text(since));
+            row.resume_queue = Some(hint::command(context, &["queue", "resume", job.queue.as_str()]));
+        }
+        Ok(row)
     }
 
     /// Returns the rows of a text.
     pub(crate) fn rows(&self) -> Vec<(&'static str, String)> {
         let mut rows =
             vec![("queue", format!("{}, {}: {}", escape(&self.queue), self.state, escape(&self.says)))];
+        if let (Some(since), Some(resume)) = (&self.paused_since, &self.resume_queue) {
+            let queue = escape(&self.queue);
+            rows.push((
+                "paused",
+                format!("no run of queue {queue} begins since {since}: {}", escape(resume)),
+            ));
+        }
         rows.extend(self.note.iter().map(|note| ("note", escape(note))));
         rows.extend(self.declined.iter().map(|no| ("declined", escape(no))));
         rows
@@ -141,8 +171,9 @@ pub(crate) fn time_text(time: Time) -> String {
 /// # Errors
 /// [`CliError`] when the queue cannot be read.
 pub(crate) fn job_of(context: &Context, run: &RunId) -> Result<Option<JobRow>, CliError> {
-    let job = context.place.queue()?.job(run).map_err(refused)?;
-    Ok(job.as_ref().map(JobRow::of))
+    let queue = context.place.queue()?;
+    let job = queue.job(run).map_err(refused)?;
+    job.map(|job| JobRow::in_queue(context, &*queue, &job)).transpose()
 }
 
 /// Wakes the job of a run: what the run waits for may have happened. A run that is in no queue needs nothing.

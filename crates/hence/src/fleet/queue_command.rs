@@ -4,6 +4,7 @@ use hence_fleet::{CapabilityName, JobFilter, JobKind, Limit, LimitScope, Millis}
 
 use super::observer::kind_word;
 use super::overview::{QueueRow, queue_rows, queues_text};
+use super::submit::check_queue;
 use super::{JobRow, Queue, queue_name, refused, say_remarks, schedule};
 use crate::args::fleet::{
     QueueJobsArgs, QueueLimitArgs, QueueListArgs, QueueNameArgs, QueueScheduleArgs, UnscheduleArgs,
@@ -137,6 +138,9 @@ fn jobs(context: &Context, args: &QueueJobsArgs) -> Result<Exit, CliError> {
     let kinds =
         kinds.into_iter().filter(|kind| args.state.iter().any(|word| word == kind_word(*kind))).collect();
     let of = args.queue.as_deref().map(queue_name).transpose()?;
+    if let Some(name) = &of {
+        check_queue(&*queue, name)?;
+    }
     let mut found = Vec::new();
     let mut filter = JobFilter { queue: of, kinds, after: None, limit: args.limit };
     // A page has a limit of its own.

@@ -42,7 +42,12 @@ impl StoreRunner {
         let opened = kind::open(&journal, &[], Purpose::Resume(Imported::Refused));
         let opened = opened.map_err(|error| self.not_opened(run, &error))?;
         let stopping = Stopping(stop);
-        let options = DriveOptions { stop: Some(&stopping), nested: self.nested, ..DriveOptions::default() };
+        let options = DriveOptions {
+            stop: Some(&stopping),
+            checks_programs: true,
+            nested: self.nested,
+            ..DriveOptions::default()
+        };
         opened.resume(&self.context, &journal, options).map_err(failed)
     }
 
@@ -96,7 +101,7 @@ impl StoreRunner {
         let reason = reason(error);
         match error.code {
             Code::Interrupted => Settlement::Released,
-            Code::InUse => Settlement::Busy { holder: error.message.clone() },
+            Code::InUse => Settlement::Busy { holder: holder(&error.message) },
             // A person has to change the policies or the run.
             Code::Blocked => Settlement::Parked(Wait::Person(reason)),
             // Another worker may have the secret, the capability or the program.
@@ -124,6 +129,12 @@ impl StoreRunner {
             _ => Settlement::Failed { reason },
         }
     }
+}
+
+/// Returns the holder of a lease that the message of an error names.
+fn holder(message: &str) -> String {
+    let named = ["being written by ", "taken over by "].iter().find_map(|words| message.split_once(words));
+    named.map_or(message, |(_, holder)| holder.split(';').next().unwrap_or(holder)).to_owned()
 }
 
 /// The most findings of an error that a reason names.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use hence_fleet::{CAPABILITIES_MAX, CapabilityName, GroupName, NewJob, SubmitReply, Time};
+use hence_fleet::{CAPABILITIES_MAX, CapabilityName, GroupName, NewJob, QueueName, SubmitReply, Time};
 use hence_store::RunId;
 
 use super::{JobRow, queue_name, refused, say_remarks};
@@ -47,16 +47,20 @@ pub(crate) fn submit(context: &Context, args: &SubmitArgs) -> Result<Exit, CliEr
     // Everything about the queue is checked before the run is created.
     let job = template(&args.place)?;
     let queue = context.place.queue()?;
-    check_queue(&*queue, &job)?;
+    check_queue(&*queue, &job.queue)?;
     let mut run = args.run.clone();
     if let Some(key) = &args.key {
+        if key.trim().is_empty() {
+            let message = format!("--key is the name of one order or event, found {key:?}");
+            return Err(CliError::new(Code::Refused, message).with_hint(hint::queue::GIVE_KEY));
+        }
         run.run_id = Some(format!("key-{key}"));
     }
     let hand_over = |id: &RunId, callees: BTreeSet<Arc<str>>| {
         let queue = context.place.queue()?;
         let reply = enqueue(&*queue, &job, id, &callees)?;
         say_remarks(context, &*queue);
-        context.print(&report(context, id, &reply))?;
+        context.print(&report(context, &*queue, id, &reply)?)?;
         Ok(Exit::Yes)
     };
     commands::start_run(context, &run, Some(&hand_over))
@@ -75,15 +79,15 @@ pub(super) fn enqueue(
     queue.submit(&NewJob { run: run.clone(), capabilities, ..job.clone() }).map_err(refused)
 }
 
-/// Refuses a queue that does not exist before a run is created for it.
-fn check_queue(queue: &dyn hence_fleet::JobQueue, job: &NewJob) -> Result<(), CliError> {
-    if queue.has_queue(&job.queue).map_err(refused)? {
+/// Refuses a queue that does not exist.
+pub(super) fn check_queue(queue: &dyn hence_fleet::JobQueue, name: &QueueName) -> Result<(), CliError> {
+    if queue.has_queue(name).map_err(refused)? {
         return Ok(());
     }
     let queues = queue.queues().map_err(refused)?;
     let known: Vec<&str> = queues.iter().map(|queue| queue.name.as_str()).collect();
-    let meant = hence_canon::did_you_mean(job.queue.as_str(), known.iter().copied());
-    let message = format!("there is no queue {}{meant}; the queues are {}", job.queue, known.join(", "));
+    let meant = hence_canon::did_you_mean(name.as_str(), known.iter().copied());
+    let message = format!("there is no queue {name}{meant}; the queues are {}", known.join(", "));
     Err(CliError::new(Code::NoSuchQueue, message))
 }
 
@@ -107,7 +111,12 @@ fn later(text: &str) -> Result<Time, CliError> {
     Ok(Time::from_millis(millis))
 }
 
-fn report(context: &Context, run: &RunId, reply: &SubmitReply) -> SubmitReport {
+fn report(
+    context: &Context,
+    queue: &dyn hence_fleet::JobQueue,
+    run: &RunId,
+    reply: &SubmitReply,
+) -> Result<SubmitReport, CliError> {
     let outcome = match reply {
         SubmitReply::Queued(_) => "queued",
         SubmitReply::QueuedAgain(_) => "queued_again",
@@ -118,5 +127,6 @@ fn report(context: &Context, run: &RunId, reply: &SubmitReply) -> SubmitReport {
         SubmitReply::AlreadyEnded(_) => vec![hint::command(context, &["why", run.as_str()])],
         _ => vec![hint::queue::start_worker(context), hint::command(context, &["why", run.as_str()])],
     };
-    SubmitReport { run: run.as_str().to_owned(), outcome, job: JobRow::of(reply.job()), next }
+    let job = JobRow::in_queue(context, queue, reply.job())?;
+    Ok(SubmitReport { run: run.as_str().to_owned(), outcome, job, next })
 }

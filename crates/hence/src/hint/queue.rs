@@ -7,6 +7,11 @@ use crate::context::Context;
 pub(crate) const GIVE_LATER: Hint =
     Hint::fixed("give a time as 2026-02-09T10:00:00Z, or 90s, 30m, 12h, 7d or 4w from now");
 
+/// The advice to write a key.
+pub(crate) const GIVE_KEY: Hint = Hint::fixed(
+    "give a key that names what is to be done once, such as an order's number; without --key each submission is a new run",
+);
+
 /// The advice to write a rate.
 pub(crate) const GIVE_RATE: Hint = Hint::fixed("give a rate as 10/1s, 100/1m or 5/1h");
 

@@ -60,6 +60,11 @@ pub(crate) trait Drivable {
         Ok(())
     }
 
+    /// Checks that this machine has the programs that the run may start.
+    fn check_programs(&self, _: &Run<'_, Self::Program<'_>>) -> Result<(), CliError> {
+        Ok(())
+    }
+
     /// Returns the listener that can stop the run from outside; `None` when the run cannot be stopped.
     fn interrupt(&self, _: Option<Duration>) -> Option<Interrupt> {
         None
@@ -145,6 +150,8 @@ pub(crate) struct DriveOptions<'a> {
     pub(crate) limits: Option<&'a Limits>,
     /// The request to stop the run; without one, signals and the deadline stop it.
     pub(crate) stop: Option<&'a dyn Stop>,
+    /// Whether a run that may start a program which this machine lacks is refused: another machine may drive it.
+    pub(crate) checks_programs: bool,
     /// The place where nested runs are executed.
     pub(crate) nested: NestedRuns,
     /// The receiver of a run that is created and not driven.
@@ -273,7 +280,11 @@ impl RunDriver<'_> {
                 guard::say_judged_afterwards(self.context, policies);
                 self.begin(kind, run, writer).map(Some)
             }
-            Err(StoreError::AlreadyCreated { .. } | StoreError::RunConflict { .. }) => Ok(None),
+            Err(
+                StoreError::AlreadyCreated { .. }
+                | StoreError::RunConflict { .. }
+                | StoreError::RunRemoved { .. },
+            ) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
@@ -418,6 +429,9 @@ impl RunDriver<'_> {
             return self.report(kind, &run, Vec::new(), Start::Ended(None)).map(Drove::Reported);
         }
         kind.check_resumable(&run)?;
+        if self.options.checks_programs {
+            kind.check_programs(&run)?;
+        }
         let opened = store.open(id)?;
         if let Some(cut) = &opened.cut {
             self.context.say(format_args!("run {id}: {cut}"));

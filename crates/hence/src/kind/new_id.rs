@@ -57,8 +57,12 @@ impl NewId {
                 // An id that cannot be read is reported before the search.
                 id(name)?;
                 // A store that cannot tell refuses the run when it is created.
+                // The id of a run that was removed is taken, too.
                 let is_taken = |number| {
-                    id(&numbered(name, number)).is_ok_and(|id| store.has_run(&id).unwrap_or_default())
+                    id(&numbered(name, number)).is_ok_and(|id| {
+                        store.has_run(&id).unwrap_or_default()
+                            || store.tombstone(&id).is_ok_and(|stone| stone.is_some())
+                    })
                 };
                 let number = first_free(tried + 1, is_taken);
                 Ok((id(&numbered(name, number))?, number))

@@ -433,6 +433,12 @@ impl Drivable for PlannedRun {
         self.callees.as_ref().is_some_and(|callees| callees.needs_call_log(self.problem()))
     }
 
+    fn check_programs(&self, _: &Run<'_, Reason>) -> Result<(), CliError> {
+        let Some(callees) = &self.callees else { return Ok(()) };
+        let calls = self.problem().settings().bindings.iter().map(|binding| &binding.capability);
+        skills::secrets::missing_programs(callees.library(), calls)
+    }
+
     fn usage(&self, journal: &[u8], blobs: &dyn Blobs) -> UsageReport {
         usage_of(self.problem().canonical().value(), self.callees.as_deref(), journal, blobs)
     }

@@ -312,8 +312,12 @@ impl OpenRun for StoredSkillRun {
         let id = find_run(&store, &journal.name)?;
         // A nested run that has not ended was handed over: what it calls depends on the run around it.
         if let Some(parent) = self.parent().filter(|_| store.was_made_here(&id).is_ok_and(|made| made))
-            && !self.read_back(journal)?.has_ended()
+            && let run = self.read_back(journal)?
+            && !run.has_ended()
         {
+            if options.checks_programs {
+                self.check_programs(&run)?;
+            }
             return drive_nested(context, &store, &id, parent, options);
         }
         RunDriver { context, store: &store, id: &id, copy: None, options }.resume(self)
@@ -412,6 +416,10 @@ impl Drivable for StoredSkillRun {
             ),
             None => Ok(()),
         }
+    }
+
+    fn check_programs(&self, run: &Run<'_, SkillProgram<'_>>) -> Result<(), CliError> {
+        secrets::require_programs(&self.library, self.prepared.skill(), run.program().outcomes())
     }
 
     fn interrupt(&self, deadline: Option<Duration>) -> Option<Interrupt> {

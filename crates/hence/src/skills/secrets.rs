@@ -70,13 +70,9 @@ pub(crate) fn require(
     inputs: &Object,
     done: &[StepOutcome],
 ) -> Result<(), CliError> {
-    let done: BTreeSet<&Arc<str>> = done.iter().map(|outcome| &outcome.step_id).collect();
-    let left: Vec<&Step> = skill.steps.iter().filter(|step| !done.contains(&step.id)).collect();
-    let mut calls = BTreeSet::new();
-    let mut skills = BTreeSet::new();
-    left.iter().for_each(|step| add_calls(step, library, &mut calls, &mut skills));
+    let (left, calls) = calls_left(library, skill, done);
     let mut missing: Vec<MissingSecret> = calls.iter().flat_map(|id| library.missing_secrets(id)).collect();
-    if !left.is_empty() {
+    if left > 0 {
         missing.extend(inputs.iter().filter_map(|(_, value)| library.missing_in(value)));
     }
     missing.sort_by(|left, right| left.name.cmp(&right.name));
@@ -87,6 +83,40 @@ pub(crate) fn require(
     let count = missing.len();
     let things = if count == 1 { "secret is" } else { "secrets are" };
     Err(CliError::new(Code::SecretMissing, format!("{count} {things} missing")).with_findings(&missing))
+}
+
+/// Refuses to drive a run on a machine that lacks a program which a step may start: a call of it would fail the run, and another
+/// machine may have the program.
+pub(crate) fn require_programs(
+    library: &Library,
+    skill: &Skill,
+    done: &[StepOutcome],
+) -> Result<(), CliError> {
+    let (_, calls) = calls_left(library, skill, done);
+    missing_programs(library, calls.iter())
+}
+
+/// Refuses capabilities whose programs this machine lacks.
+pub(crate) fn missing_programs<'a>(
+    library: &Library,
+    calls: impl Iterator<Item = &'a Arc<str>>,
+) -> Result<(), CliError> {
+    let missing: Vec<String> = calls.filter_map(|id| library.missing_program(id)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let things = if missing.len() == 1 { "program is" } else { "programs are" };
+    let message = format!("{} {things} missing on this machine", missing.len());
+    Err(CliError::new(Code::OtherCapabilities, message).with_findings(&missing))
+}
+
+/// Returns the number of steps that have no outcome, and the capabilities that they may call.
+fn calls_left(library: &Library, skill: &Skill, done: &[StepOutcome]) -> (usize, BTreeSet<Arc<str>>) {
+    let done: BTreeSet<&Arc<str>> = done.iter().map(|outcome| &outcome.step_id).collect();
+    let left: Vec<&Step> = skill.steps.iter().filter(|step| !done.contains(&step.id)).collect();
+    let (mut calls, mut skills) = (BTreeSet::new(), BTreeSet::new());
+    left.iter().for_each(|step| add_calls(step, library, &mut calls, &mut skills));
+    (left.len(), calls)
 }
 
 /// Adds the capabilities that a step may call, including gates and the steps of nested skills.

@@ -37,6 +37,7 @@ mod fixtures;
 mod fleet;
 #[cfg(target_os = "linux")]
 mod fleet_kill;
+mod fleet_operator;
 mod fleet_telemetry;
 mod foreign;
 mod forged;

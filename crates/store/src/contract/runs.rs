@@ -358,7 +358,13 @@ pub(super) fn a_removed_run_leaves_its_tombstone(place: &dyn Place) {
     );
     let listed: Vec<RunId> = again.list().expect("runs are listed").into_iter().map(|run| run.run).collect();
     assert_eq!(listed, [run_id("other")]);
-    drop(create(&*store, "old", 3));
+    // An id names one run, also after its removal. What is imported under it was made elsewhere.
+    let refused = store.create(new_run("old", 3)).err();
+    assert!(matches!(refused, Some(StoreError::RunRemoved { .. })), "{refused:?}");
+    let refused = store.create_all(vec![new_run("old", 3)], &[]);
+    assert!(matches!(refused, Err(StoreError::RunRemoved { .. })), "{refused:?}");
+    assert!(!again.has_run(&run_id("old")).expect("a look for a run"));
+    drop(store.create_foreign(new_run("old", 3)).expect("an imported run is created"));
     assert_journal(&*again, "old", &journal(3));
 }
 

@@ -107,6 +107,9 @@ impl FileStore {
         if self.disk.has_folder(place.path())? {
             return Err(self.compare_with_existing(&new, &place));
         }
+        if made_by == MadeBy::ThisStore {
+            self.refuse_removed(&new.id)?;
+        }
         if !self.disk.has_folder(&self.layout.runs())? {
             self.disk.ensure_folder(&self.layout.runs())?;
         }
@@ -159,6 +162,7 @@ impl FileStore {
                     error => return Err(error),
                 }
             }
+            self.refuse_removed(&new.id)?;
             let (folder, lock) = temporary::folder(&self.disk, &self.layout)?;
             let files = match self.fill(&new, &folder, MadeBy::ThisStore) {
                 Ok(files) => files,

@@ -51,12 +51,23 @@ impl FileStore {
         Ok(temporary::replace(&self.disk, &self.layout, &stone, tombstone, Durability::Synced)?)
     }
 
-    /// Reads the tombstone of a run; `None` if there is none. A run that was made again later has both.
+    /// Reads the tombstone of a run; `None` if there is none. A run that was imported again later has both.
     pub(super) fn read_tombstone(&self, run: &RunId) -> Result<Option<Vec<u8>>, StoreError> {
         match self.disk.read_within(&self.layout.tombstone(run), TOMBSTONE_BYTES_MAX) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind == DiskErrorKind::Missing => Ok(None),
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Refuses a new run under the id of one that was removed.
+    ///
+    /// # Errors
+    /// [`StoreError::RunRemoved`], [`StoreError::Disk`].
+    pub(super) fn refuse_removed(&self, run: &RunId) -> Result<(), StoreError> {
+        match self.disk.has_file(&self.layout.tombstone(run))? {
+            true => Err(StoreError::RunRemoved { run: run.clone() }),
+            false => Ok(()),
         }
     }
 

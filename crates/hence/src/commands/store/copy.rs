@@ -170,14 +170,21 @@ fn copy_run(
     report: &mut CopyReport,
 ) -> Result<Copied, CliError> {
     let run = &summary.run;
-    if let Condition::Damaged(reason) = &summary.condition {
-        return Ok(Copied::Not(format!("it is damaged: {reason}")));
-    }
+    // A list may know less than a look at the run itself, which compares what the store says about it with its last record.
+    let head = match from.summary(run)?.condition {
+        Condition::Damaged(reason) => return Ok(Copied::Not(format!("it is damaged: {reason}"))),
+        Condition::Whole { head } | Condition::Torn { head, .. } => head,
+    };
     if let Lease::Held(holder) = from.lease(run)? {
         return Ok(Copied::Not(format!("it is being written by {holder}")));
     }
     let source = Source::read(from, run)?;
     let records = source.journal.iter().filter(|byte| **byte == b'\n').count() as u64;
+    if records < head.records.get() {
+        let reason =
+            format!("it is damaged: its head counts {} records, found {records}", head.records.get());
+        return Ok(Copied::Not(reason));
+    }
     let there = match to.journal_bytes(run) {
         Ok(journal) => Some(journal),
         Err(StoreError::NoSuchRun { .. }) => None,

@@ -13,6 +13,18 @@ pub(crate) struct MigrateReport {
     store: String,
     /// The migrations that were applied now, in order.
     applied: Vec<AppliedRow>,
+    /// The roles that are missing and that this role may not create, each with the statement for a role that may.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    missing_roles: Vec<MissingRole>,
+}
+
+/// A role that is missing.
+#[derive(Serialize, JsonSchema)]
+struct MissingRole {
+    /// The role.
+    role: String,
+    /// The statement that creates it. The next `hence store migrate` gives it its rights.
+    sql: String,
 }
 
 /// A migration that was applied.
@@ -31,21 +43,34 @@ impl Text for MigrateReport {
         if self.applied.is_empty() {
             rows.push(("applied", "nothing: the store is up to date".to_owned()));
         }
+        for missing in &self.missing_roles {
+            rows.push(("missing", format!("role {}: {}", escape(&missing.role), escape(&missing.sql))));
+        }
         pairs(&rows)
     }
 }
 
 pub(super) fn run(context: &Context, _: &StoreMigrateArgs) -> Result<Exit, CliError> {
-    let applied = match &context.place {
+    let (applied, missing) = match &context.place {
         // A folder has one format so far; opening it says whether it is that one.
         StorePlace::Folder(_) => {
             context.store_or_new()?;
-            Vec::new()
+            (Vec::new(), Vec::new())
         }
-        StorePlace::Database(address) => PostgresStore::migrate(address)?,
+        StorePlace::Database(address) => {
+            let migrated = PostgresStore::migrate_with_roles(address)?;
+            (migrated.applied, migrated.missing_roles)
+        }
     };
     let applied =
         applied.into_iter().map(|done| AppliedRow { number: done.version, name: done.name.to_owned() });
-    context.print(&MigrateReport { store: context.place.to_string(), applied: applied.collect() })?;
+    let role = |role: String| MissingRole { sql: format!("create role {role} nologin;"), role };
+    let missing_roles: Vec<MissingRole> = missing.into_iter().map(role).collect();
+    let are_missing = !missing_roles.is_empty();
+    let store = context.place.to_string();
+    context.print(&MigrateReport { store, applied: applied.collect(), missing_roles })?;
+    if are_missing {
+        context.hint(hint::MAKE_ROLES);
+    }
     Ok(Exit::Yes)
 }
