@@ -458,7 +458,7 @@ mod tests {
 
     #[test]
     fn usage_and_limits_are_read_as_they_are_written() {
-        let usage = Usage { calls: 2, tokens_in: 3, tokens_out: 4, cost: usd("1.5") };
+        let usage = Usage { calls: 2, tokens_in: 3, tokens_out: 4, cost: usd("1.5"), unreported: 0 };
         assert_eq!(Usage::read(&usage.value().into()), usage);
         let mut several = usage.clone();
         several.cost.insert("EUR".into(), "2".parse().unwrap());
@@ -474,10 +474,10 @@ mod tests {
     #[test]
     fn a_call_that_may_exceed_a_limit_is_refused_and_one_that_reaches_it_is_not() {
         let most = |tokens, amount: &str| Most {
-            usage: Usage { calls: 1, tokens_in: 0, tokens_out: tokens, cost: usd(amount) },
+            usage: Usage { calls: 1, tokens_in: 0, tokens_out: tokens, cost: usd(amount), unreported: 0 },
             price: PriceKnown::Yes,
         };
-        let used = Usage { calls: 1, tokens_in: 5, tokens_out: 5, cost: usd("1") };
+        let used = Usage { calls: 1, tokens_in: 5, tokens_out: 5, cost: usd("1"), unreported: 0 };
         let limits = Limits { calls: Some(2), tokens: Some(20), cost: usd("1.5"), seconds: None };
         assert_eq!(limits.refusal("the run", &used, "ask", &most(10, "0.5")), None);
         let refused = |most: &Most| limits.refusal("the run", &used, "ask", most).unwrap();

@@ -221,8 +221,7 @@ impl Cron {
         let mut local = before_gap(zone, start)?;
         let last = local.date().year().checked_add(YEARS_MAX)?;
         let mut first: Option<Timestamp> = None;
-        loop {
-            let Some(next) = self.next_local(local, last) else { break };
+        while let Some(next) = self.next_local(local, last) {
             local = next;
             let ambiguous = zone.0.to_ambiguous_zoned(local);
             let is_skipped = matches!(ambiguous.offset(), AmbiguousOffset::Gap { .. });

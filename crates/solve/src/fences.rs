@@ -180,7 +180,8 @@ mod tests {
             ("```repl\ns = \'\'\'\n```\nFINAL(4)", vec![], ""),
         ] {
             let cut = parts(reply, ReplyEnd::Cut);
-            assert_eq!((cut.blocks, &*cut.prose, cut.has_open_block), (blocks, prose, true), "{reply}");
+            assert_eq!(cut.blocks, blocks, "{reply}");
+            assert_eq!((&*cut.prose, cut.has_open_block), (prose, true), "{reply}");
             let found = whole(reply);
             assert!(!found.has_open_block && !found.blocks.is_empty(), "{reply}");
         }

@@ -69,7 +69,8 @@ impl Models for Bench<'_> {
             Some(text) => (text, "length"),
             None => (&*text, "stop"),
         };
-        let reply = ModelReply { text: text.into(), finish_reason: Some(finish.into()), answered_by: None, usage };
+        let reply =
+            ModelReply { text: text.into(), finish_reason: Some(finish.into()), answered_by: None, usage };
         self.world.logged.lock().unwrap().insert(key, reply.clone());
         Ok(reply)
     }

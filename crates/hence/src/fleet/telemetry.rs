@@ -361,7 +361,7 @@ impl SpanSender {
             if status.is_success() {
                 let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
                 // A number of 64 bits is a text in the JSON of this protocol; some collectors write a number.
-                let rejected = &answer["partialSuccess"]["rejectedSpans"];
+                let rejected = answer.pointer("/partialSuccess/rejectedSpans").unwrap_or(&Value::Null);
                 return Ok(rejected.as_u64().or_else(|| rejected.as_str()?.parse().ok()).unwrap_or_default());
             }
             // The statuses after which the protocol lets a client try again.

@@ -151,7 +151,7 @@ fn without_defect(problem: Value, place: &JsonPointer) -> Value {
     let Value::Object(members) = &problem else { return problem };
     match tokens.as_slice() {
         [member] => members.with(*member, stand_in).into(),
-        [section, member, ..] => match members.get(*section) {
+        [section, member, ..] => match members.get(section) {
             Some(Value::Object(inner)) => members.with(*section, inner.with(*member, stand_in)).into(),
             _ => problem,
         },
@@ -164,7 +164,7 @@ fn without(value: &Value, tokens: &[&str]) -> Option<Value> {
     let (first, below) = tokens.split_first()?;
     match value {
         Value::Object(members) => {
-            let member = members.get(*first)?;
+            let member = members.get(first)?;
             let smaller = if below.is_empty() { None } else { without(member, below) };
             Some(match smaller {
                 Some(smaller) => members.with(*first, smaller).into(),

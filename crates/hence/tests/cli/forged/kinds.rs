@@ -84,7 +84,7 @@ fn the_end_of_a_spawned_task_is_compared_with_its_run() {
     let forged = returned["result"]["output"].to_string().replace("the part", "a forgery");
     returned["result"]["output"] = serde_json::from_str(&forged).unwrap();
     let problem = world.read(".hence/runs/r/problem.json");
-    world.set_journal("r", &super::seal::seal(&records, &problem));
+    world.set_journal("r", super::seal::seal(&records, &problem));
     let forged = world.ask(&["verify", "r", "--json"]);
     assert_eq!(forged.code, 1, "{}", String::from_utf8_lossy(&forged.stdout));
     let report = forged.json();
