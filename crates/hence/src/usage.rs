@@ -20,7 +20,7 @@ pub(crate) struct UsageReport {
     /// The exact cost in each currency.
     pub(crate) cost: Vec<CostRow>,
     /// Calls whose usage was not reported. They are counted as the most that they may be, so tokens and cost are upper bounds.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) unreported_calls: u64,
     /// The limits of the run.
     pub(crate) limits: LimitsReport,

@@ -14,7 +14,7 @@ pub(crate) struct MigrateReport {
     /// The migrations that were applied now, in order.
     applied: Vec<AppliedRow>,
     /// The roles that are missing and that this role may not create, each with the statement for a role that may.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     missing_roles: Vec<MissingRole>,
 }
 
