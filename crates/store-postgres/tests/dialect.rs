@@ -21,8 +21,8 @@ const LIMITED: &[(&str, &[&str])] = &[
     // The identity of the server that made a run.
     ("pg_control_system", &["runs.rs"]),
     // The removal of runs and values by roles that may not delete.
-    ("plpgsql", &["0001_store.sql"]),
-    ("security definer", &["0001_store.sql"]),
+    ("plpgsql", &["0001_store.sql", "0005_tombstones.sql"]),
+    ("security definer", &["0001_store.sql", "0005_tombstones.sql"]),
     // The search for records without a run, by `doctor`.
     ("with recursive", &["doctor.rs"]),
     // Nothing may use these.

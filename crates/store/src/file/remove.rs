@@ -170,8 +170,11 @@ mod tests {
                 store.doctor().repair().unwrap();
                 assert_eq!(store.doctor().check().unwrap().findings, [], "{outcome:?}");
                 assert!(disk.files().keys().all(|path| !path.starts_with("/store/tmp")), "{outcome:?}");
-                // The id is free again.
-                drop(store.create(new_run(2)).unwrap());
+                // The id stays taken: a second run under it would leave two histories with one name.
+                assert!(
+                    matches!(store.create(new_run(2)), Err(StoreError::RunRemoved { .. })),
+                    "{outcome:?}"
+                );
             },
         );
         assert!(interrupted > 20, "{interrupted}");
