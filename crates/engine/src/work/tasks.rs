@@ -52,7 +52,8 @@ fn free_id(number: usize, ids: &mut BTreeSet<Arc<str>>) -> Arc<str> {
 }
 
 /// Adds the tasks that a capability proposes to those of the problem, which stay in any case: whoever asks decides what is asked.
-/// Where the problem has goals, the added ones are intermediate.
+/// In a problem with goals, nobody asked for the added tasks: they are marked as intermediate, and their values
+/// are not part of the answer.
 ///
 /// # Errors
 /// The expected and the found value, in words.

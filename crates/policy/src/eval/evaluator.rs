@@ -34,7 +34,7 @@ pub enum Undecided {
     NotKnown {
         /// The term that has no known value.
         term: String,
-        /// What the value depends on, as the trace says it.
+        /// The part of the log on which the value depends, such as a variable of a shell.
         source_text: String,
     },
     /// A comprehension without a set for its variable.

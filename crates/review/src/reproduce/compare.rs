@@ -24,7 +24,7 @@ pub enum Extent {
     /// All of it, unless an ellipsis says where it was cut, or lines that report tests.
     #[default]
     Output,
-    /// What the first line says after the name of what it is about, as `hence replay` prints it.
+    /// The first line without its subject: of `RUN: equal`, the output of `hence replay`, it is `equal`.
     Statement,
 }
 
@@ -148,8 +148,8 @@ fn counts(text: &str) -> Vec<Count> {
     found.collect()
 }
 
-/// Compares numbers of tests. A recorded text may be cut, or have only some of the lines, so what it reports must be a part of
-/// what is reported now, in the same order. A failure that is not recorded is a difference, unless the text was cut.
+/// Compares numbers of tests. A recorded text may be cut or have only some of the lines, so its numbers must occur in the new output, in
+/// the same order. A failure in the new output that the record does not have is a difference, unless the text was cut.
 fn counts_differ(text: &str, now: &str) -> Option<String> {
     let (recorded, found) = (counts(text), counts(now));
     let is_part = recorded.is_empty() || found.windows(recorded.len()).any(|part| part == recorded);
