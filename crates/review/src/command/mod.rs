@@ -342,6 +342,8 @@ mod tests;
 #[cfg(test)]
 mod tests_changes;
 #[cfg(test)]
+mod tests_ends;
+#[cfg(test)]
 mod tests_names;
 #[cfg(test)]
 mod tests_wrapped;
