@@ -5,4 +5,4 @@ mod schedules;
 mod threads;
 
 pub use core::{Action, Mode, Reply, Request, WorkerCore, WorkerOptions};
-pub use threads::{Exchange, NoObserver, Observer, Runner, StopFlag, Summary, Worker, WorkerEvent};
+pub use threads::{NoObserver, Observer, RequestReport, Runner, StopFlag, Summary, Worker, WorkerEvent};

@@ -83,7 +83,7 @@ pub enum WorkerEvent<'a> {
     /// It asked a drive to stop.
     Stopping(Token),
     /// The queue answered a request, or did not.
-    Asked(&'a Exchange<'a>),
+    Requested(&'a RequestReport<'a>),
     /// The queue did not do what was asked.
     QueueFailed(&'a QueueError),
     /// The queue has something to say, such as an unfinished change that was cut off.
@@ -94,7 +94,7 @@ pub enum WorkerEvent<'a> {
 
 /// A request to the queue and its outcome.
 #[derive(Debug)]
-pub struct Exchange<'a> {
+pub struct RequestReport<'a> {
     /// The name of the request: `register`, `claim`, `heartbeat`, `settle` or `unregister`.
     pub request: &'static str,
     /// The run and the claim that the request is about, if it is about one.
@@ -259,7 +259,13 @@ impl Shift<'_, '_> {
             (_, Reply::Claimed(Ok(reply))) => (None, reply.claims.len()),
             _ => (None, 0),
         };
-        self.hear(&WorkerEvent::Asked(&Exchange { request: request.name(), claim, claimed, error, took }));
+        self.hear(&WorkerEvent::Requested(&RequestReport {
+            request: request.name(),
+            claim,
+            claimed,
+            error,
+            took,
+        }));
         match &reply {
             Reply::Registered(Ok(id)) => self.hear(&WorkerEvent::Registered(id)),
             Reply::Renewed(Ok(_)) => self.hear(&WorkerEvent::Renewed),

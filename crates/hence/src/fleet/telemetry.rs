@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use hence_canon::Digest;
 use hence_capabilities::client::{HttpClient, HttpRequest, Method, StatusCode, Url, block_on, header};
-use hence_fleet::{Exchange, Settlement, Token, WorkerEvent};
+use hence_fleet::{RequestReport, Settlement, Token, WorkerEvent};
 use serde_json::{Value, json};
 
 use super::observer::end_words;
@@ -217,40 +217,40 @@ impl Telemetry {
                     counts,
                 );
             }
-            WorkerEvent::Asked(exchange) => self.asked(exchange, counts),
+            WorkerEvent::Requested(report) => self.requested(report, counts),
             _ => {}
         }
     }
 
     /// Makes a span of a request, unless it is one of the many that change nothing: a claim that got none, a renewal.
-    fn asked(&self, exchange: &Exchange<'_>, counts: &SpanCounts) {
-        let is_routine = match exchange.request {
-            "claim" => exchange.claimed == 0,
+    fn requested(&self, report: &RequestReport<'_>, counts: &SpanCounts) {
+        let is_routine = match report.request {
+            "claim" => report.claimed == 0,
             "heartbeat" => true,
             _ => false,
         };
-        if is_routine && exchange.error.is_none() {
+        if is_routine && report.error.is_none() {
             return;
         }
         let own = self.nonce.to_string();
-        let (trace, parent) = match exchange.claim {
+        let (trace, parent) = match report.claim {
             Some((run, token)) => (run_trace(run.as_str()), Some(self.drive_id(run.as_str(), token))),
             None => (id(&["worker", &self.worker, &own], TRACE_ID_BYTES), None),
         };
         let request = self.requests.fetch_add(1, Ordering::Relaxed).to_string();
         let mut attributes =
-            vec![text("hence.worker", &self.worker), number("hence.claimed", exchange.claimed as u64)];
-        attributes.extend(exchange.claim.map(|(run, _)| text("hence.run", run.as_str())));
+            vec![text("hence.worker", &self.worker), number("hence.claimed", report.claimed as u64)];
+        attributes.extend(report.claim.map(|(run, _)| text("hence.run", run.as_str())));
         self.give(
             Span {
                 trace,
                 id: id(&["request", &self.worker, &own, &request], SPAN_ID_BYTES),
                 parent,
-                name: &format!("queue.{}", exchange.request),
+                name: &format!("queue.{}", report.request),
                 kind: CLIENT,
-                took: exchange.took,
+                took: report.took,
                 attributes,
-                error: exchange.error.map(ToString::to_string),
+                error: report.error.map(ToString::to_string),
             },
             counts,
         );
@@ -357,7 +357,7 @@ impl SpanSender {
         };
         let mut pauses = PAUSES.iter();
         loop {
-            let (status, answer) = exchange(client, request.clone())?;
+            let (status, answer) = send_once(client, request.clone())?;
             if status.is_success() {
                 let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
                 // A number of 64 bits is a text in the JSON of this protocol; some collectors write a number.
@@ -375,7 +375,7 @@ impl SpanSender {
     }
 }
 
-fn exchange(client: &HttpClient, request: HttpRequest) -> Result<(StatusCode, Vec<u8>), String> {
+fn send_once(client: &HttpClient, request: HttpRequest) -> Result<(StatusCode, Vec<u8>), String> {
     let done = block_on(REQUEST_TIME_MAX, async {
         let mut response = client.send(request).await.map_err(|error| error.root_cause().to_owned())?;
         let body = response.body_start(ANSWER_BYTES_MAX).await;
