@@ -399,7 +399,7 @@ pub(crate) async fn check_rows(engine: &Engine) -> Result<Vec<(String, String)>,
     });
     let defect = |content: &str, key: &str| match serde_json::from_str::<Row>(content) {
         Err(error) => Some(error.to_string()),
-        Ok(row) => match digest_of(&row.key()).map(|digest| hex(&digest)) {
+        Ok(row) => match key_digest(&row.key()).map(|digest| digest.to_string()) {
             Ok(expected) if expected == key => None,
             Ok(expected) => Some(format!("its content belongs to the key {expected}")),
             Err(error) => Some(error.to_string()),
@@ -412,13 +412,13 @@ pub(crate) async fn check_rows(engine: &Engine) -> Result<Vec<(String, String)>,
     Ok(found.collect())
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+fn key_digest(key: &Key) -> Result<Digest, QueueError> {
+    let key = serde_json::to_string(key).map_err(unreadable)?;
+    Ok(Digest::of(key.as_bytes()))
 }
 
 fn digest_of(key: &Key) -> Result<Vec<u8>, QueueError> {
-    let key = serde_json::to_string(key).map_err(unreadable)?;
-    Ok(Digest::of(key.as_bytes()).as_bytes().to_vec())
+    key_digest(key).map(|digest| digest.as_bytes().to_vec())
 }
 
 fn digests(keys: &[Key]) -> Result<Vec<Vec<u8>>, QueueError> {
