@@ -7,6 +7,12 @@ use hence_testkit::endpoint::Reaction;
 use hence_testkit::model_server::{ModelServer, Said};
 use hence_testkit::providers::{Voice, json_reply};
 
+/// Returns a command that asks about `c.txt` in a run of this name.
+fn asking<'a>(model: &'a str, run: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let words = ["solve", "q", "--model", model, "--context", "c.txt", "--run-id", run];
+    [&words[..], more].concat()
+}
+
 #[test]
 fn a_block_that_asks_its_host_for_ever_is_ended_by_the_seconds_of_the_run() {
     let Some(world) = world() else { return };
@@ -16,20 +22,7 @@ fn a_block_that_asks_its_host_for_ever_is_ended_by_the_seconds_of_the_run() {
     for (option, limit) in
         [("--max-seconds", "seconds"), ("--max-interpreter-seconds", "interpreter_seconds")]
     {
-        let words = [
-            "solve",
-            "q",
-            "--model",
-            &model,
-            "--context",
-            "c.txt",
-            "--run-id",
-            limit,
-            option,
-            "1",
-            "--block-milliseconds",
-            "3600000",
-        ];
+        let words = asking(&model, limit, &[option, "1", "--block-milliseconds", "3600000"]);
         let report = json(&world, &words);
         assert_eq!((&report["limit"]["name"], &report["partial_answer"]), (&json!(limit), &json!("I look.")));
         assert_eq!(world.ask(&["verify", limit]).code, 0, "{}", world.cli(&["verify", limit]));
@@ -103,20 +96,7 @@ fn limits_on_tokens_and_money_hold_where_nobody_reports_a_usage() {
     world.write("c.txt", "text");
     let model = model(&server);
     for (run, option, amount) in [("tokens", "--max-tokens", "30000"), ("cost", "--max-cost", "0.03USD")] {
-        let words = [
-            "solve",
-            "q",
-            "--model",
-            &model,
-            "--context",
-            "c.txt",
-            "--run-id",
-            run,
-            option,
-            amount,
-            "--price",
-            "USD:1:1",
-        ];
+        let words = asking(&model, run, &[option, amount, "--price", "USD:1:1"]);
         let report = json(&world, &words);
         assert_eq!(report["limit"]["name"], run, "{report}");
         let (turns, usage) = (report["turns"].as_u64().unwrap(), &report["usage"]);
