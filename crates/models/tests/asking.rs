@@ -1,4 +1,6 @@
 //! Asking models at an endpoint that follows a script, in both ways providers talk.
+//!
+//! One file, because all tests share the question and run it in both ways.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use std::time::Duration;

@@ -1,4 +1,7 @@
 //! The program of skills: applies outcomes in plan order and makes each one a record before the next.
+//!
+//! One file, because a new outcome, a recorded one and a blocked one must go through the same steps in the same order: whoever changes one of
+//! them has to see the other two.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;

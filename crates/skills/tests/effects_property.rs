@@ -1,5 +1,7 @@
 //! Effects never leave the record: random skills with steps that act, random failures, waits, stops, kills and policies.
 //!
+//! One file, because a case is followed from its generator through the world and the kills to the check of its record.
+//!
 //! Whatever happens to a run, the effects that were observed outside are those its record names, each exactly once
 //! unless its recovery says otherwise; and a retry repeats none of them. The number of cases is 300, or what
 //! `HENCE_EFFECT_CASES` says:

@@ -1,4 +1,6 @@
 //! Starting, resuming and driving a stored run of any kind, and reporting how it ended.
+//!
+//! One file, because every way in must leave the lease, the call log and the report in the same state on every way out.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,4 +1,6 @@
 //! Actions and artifacts of the records of a skill's run.
+//!
+//! One file, because the numbers of the actions of a record follow from the order in which the functions here add them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,6 @@
 //! The parts of a command line, with what is known of each.
+//!
+//! One file, because it is one walk over the tree of a line, with the folder, the variables and the guards that hold at each place.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

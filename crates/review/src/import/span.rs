@@ -1,4 +1,6 @@
 //! Trees of telemetry spans → trace.
+//!
+//! One file, because all that a span states is read once and then used by its action, its unit and its gaps.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

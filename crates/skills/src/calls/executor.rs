@@ -1,4 +1,6 @@
 //! Executes calls: replays a logged reply, logs an intent before effects, logs the reply after.
+//!
+//! One file, because what is on disk at each point of a call is only right if these steps are read in their order.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
