@@ -50,7 +50,7 @@ const KINDS: &[Kind] = &[
         deviation: map_output::deviation,
         ..Kind::plain("map_output", map_output::run)
     },
-    Kind::plain("expression", expression::run),
+    Kind { deviation: expression::deviation, ..Kind::plain("expression", expression::run) },
     Kind::plain("plan", plan::run),
     Kind::plain("schedule", schedule::run),
     Kind::plain("control_config", control_config::run),
