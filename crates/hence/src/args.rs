@@ -411,10 +411,11 @@ pub(crate) struct ExplainArgs {
 }
 
 #[derive(ClapArgs)]
-#[command(after_help = "Example: hence schema verify")]
+#[command(after_help = "Examples:\n  hence schema verify\n  hence schema vars set\n  hence schema skill > skill.schema.json")]
 pub(crate) struct SchemaArgs {
-    /// The name of a command [default: list all names]
-    pub(crate) command: Option<String>,
+    /// The words of a command, or a name of the list [default: list all names]
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
 }
 
 #[derive(ClapArgs)]

@@ -11,7 +11,7 @@ use hence_engine::{
 };
 use hence_journal::{Header, Reader, Record};
 use hence_policy::foresight::Foresight;
-use hence_policy::lint::FindingKind;
+use hence_policy::lint::{Finding, FindingKind};
 use hence_policy::policy::{BUILT_IN, ByConstruction, Policy};
 use hence_policy::{Options, Summary, check};
 use hence_projection::{PolicyGate, Program, RecordedRun, policies_document, trace_of_measured_run};
@@ -233,11 +233,20 @@ fn policies_in_force(journal: &[u8], blobs: &dyn Blobs) -> Option<Vec<Policy>> {
     hence_projection::read_policies(&document).ok()
 }
 
-/// Warns about parts of policies that no run and no imported log ever writes: such a rule never applies.
-pub(crate) fn warn_never_written<'p>(context: &Context, policies: impl IntoIterator<Item = &'p Policy>) {
+/// Warns about parts of policies that no run and no imported log ever writes: such a rule never applies. A type that is not in the
+/// vocabulary is one of them, unless a judged trace has it.
+pub(crate) fn warn_never_written<'p>(
+    context: &Context,
+    policies: impl IntoIterator<Item = &'p Policy>,
+    has_type: impl Fn(&str) -> bool,
+) {
+    let is_never_written = |finding: &Finding| match &finding.kind {
+        FindingKind::NeverWritten { .. } => true,
+        FindingKind::ForeignType(word) => !has_type(word),
+        _ => false,
+    };
     for policy in policies {
-        let found = policy.lint().into_iter();
-        for finding in found.filter(|finding| matches!(finding.kind, FindingKind::NeverWritten { .. })) {
+        for finding in policy.lint().into_iter().filter(is_never_written) {
             context.say(format!("warning: policy {}: {finding}", policy.id()));
         }
     }
@@ -246,7 +255,8 @@ pub(crate) fn warn_never_written<'p>(context: &Context, policies: impl IntoItera
 /// Names the policies of a new run that block and cannot hold a step back, and the parts that nothing ever writes.
 pub(crate) fn say_judged_afterwards(context: &Context, policies: Option<&Value>) {
     let policies = policies.and_then(|document| hence_projection::read_policies(document).ok());
-    warn_never_written(context, policies.iter().flatten());
+    // The skill may declare types of its own.
+    warn_never_written(context, policies.iter().flatten(), |_| true);
     for policy in policies.iter().flatten().filter_map(JudgedAfterwards::of) {
         context.say(policy.sentence());
     }

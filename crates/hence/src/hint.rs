@@ -142,7 +142,9 @@ pub(crate) const fn for_code(code: Code) -> Hint {
 /// Returns the advice for a command that needs a place in a run.
 pub(crate) fn place_in(run: &str) -> Hint {
     let run = word(run);
-    Hint::made(format!("name it as {run}:STEP or {run}@INDEX; `hence log {run}` lists the records"))
+    Hint::made(format!(
+        "name it as {run}:STEP or {run}@INDEX; `hence log {run}` lists the records; `hence resume {run}` prints the result of a run that has ended"
+    ))
 }
 
 macro_rules! fixed {
@@ -293,7 +295,10 @@ pub(crate) fn steps(run: &str) -> Hint {
 
 /// The advice to look at a whole state.
 pub(crate) fn places(run: &str) -> Hint {
-    about("`hence state ", run, "` shows the whole state")
+    let run = word(run);
+    Hint::made(format!(
+        "`hence state {run}` shows the whole state; with --cognition, what the steps of a skill read and wrote: inputs, vars, outputs"
+    ))
 }
 
 /// The advice to look at a state without its large values.

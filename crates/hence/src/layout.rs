@@ -2,11 +2,18 @@
 //!
 //! Ids, paths and commands stay whole, because people copy them; so do lines of data.
 
+use unicode_width::UnicodeWidthStr as _;
+
 /// The fewest characters that a line of text gets; with fewer, wrapping makes it harder to read than an overlong line.
 const ROOM_CHARACTERS_MIN: usize = 6;
 
 /// The characters by which a line of a report is indented where it continues the one above.
 const HANGING_CHARACTERS: usize = 2;
+
+/// Returns how many columns of a terminal a text takes: two for a wide character, none for a combining one.
+pub(crate) fn display_width(text: &str) -> usize {
+    text.width()
+}
 
 /// Wraps every line of a report that is wider than the terminal.
 pub(crate) fn fit(text: &str, width: Option<usize>) -> String {
@@ -22,7 +29,7 @@ fn fit_lines(text: &str, width: usize, hanging: usize) -> String {
         if number > 0 {
             out.push('\n');
         }
-        match line.chars().count() <= width || is_data(line) {
+        match display_width(line) <= width || is_data(line) {
             true => out.push_str(line),
             false => fit_line(line, width, hanging, &mut out),
         }
@@ -59,13 +66,13 @@ pub(crate) fn fit_page(page: &str, width: Option<usize>) -> String {
 /// command stays on its line: people copy both.
 pub(crate) fn wrap(text: &str, room: Option<usize>, indent: usize) -> String {
     let Some(room) = room.filter(|room| *room >= ROOM_CHARACTERS_MIN) else { return text.to_owned() };
-    if text.chars().count() <= room || text.contains('\n') || text.starts_with("hence ") {
+    if display_width(text) <= room || text.contains('\n') || text.starts_with("hence ") {
         return text.to_owned();
     }
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
     for piece in pieces(text, room) {
-        let length = line.chars().count() + 1 + piece.chars().count();
+        let length = display_width(&line) + 1 + display_width(piece);
         if !line.is_empty() && length > room {
             lines.push(std::mem::take(&mut line));
         }
@@ -81,9 +88,9 @@ pub(crate) fn wrap(text: &str, room: Option<usize>, indent: usize) -> String {
 /// Returns the length of the longest part of a text that is never broken.
 pub(crate) fn longest_piece(text: &str, room: usize) -> usize {
     if text.starts_with("hence ") {
-        return text.chars().count();
+        return display_width(text);
     }
-    pieces(text, room).map(|piece| piece.chars().count()).max().unwrap_or(0)
+    pieces(text, room).map(display_width).max().unwrap_or(0)
 }
 
 /// Iterates over the parts of a text that stay whole: words, numbers with what they count, and what is quoted in backticks if
@@ -99,7 +106,7 @@ fn pieces(text: &str, room: usize) -> impl Iterator<Item = &str> {
             if let Some(close) = quoted.find('`') {
                 let after = open + 1 + close + 1;
                 let whole = after + text[after..].find(' ').unwrap_or(text.len() - after);
-                let stays = quoted.starts_with("hence ") || text[..whole].chars().count() <= room;
+                let stays = quoted.starts_with("hence ") || display_width(&text[..whole]) <= room;
                 end = if stays && whole > word_end { whole } else { word_end };
             }
         }
@@ -124,7 +131,7 @@ fn fit_line(line: &str, width: usize, hanging: usize, out: &mut String) {
         Some(gap) => text.split_at(gap + 2),
         None => text.split_at(marker(text)),
     };
-    let before = indent + head.chars().count();
+    let before = indent + display_width(head);
     if !head.is_empty() && before <= width / 2 {
         out.push_str(&" ".repeat(indent));
         out.push_str(head);
@@ -136,7 +143,7 @@ fn fit_line(line: &str, width: usize, hanging: usize, out: &mut String) {
     let mut column = indent;
     out.push_str(&" ".repeat(indent));
     for (number, piece) in pieces(text, width.saturating_sub(hanging)).enumerate() {
-        let length = piece.chars().count();
+        let length = display_width(piece);
         let gap = usize::from(number > 0);
         // A name and one word that fits nowhere stay on one line: breaking it would gain nothing.
         let is_hopeless = number == 1 && length + hanging > width;
@@ -188,6 +195,12 @@ mod tests {
         assert_eq!(wrap("slowest 12 ms, all", Some(10), 0), "slowest\n12 ms, all");
         assert_eq!(wrap("an unclosed `quote of words", Some(8), 0), "an\nunclosed\n`quote\nof words");
         assert_eq!(wrap("`a ∧ b ∧ c ∧ d` never", Some(8), 0), "`a ∧ b ∧\nc ∧ d`\nnever");
+    }
+
+    #[test]
+    fn wide_characters_take_two_columns() {
+        assert_eq!(wrap("你好 世界 你好", Some(9), 0), "你好 世界\n你好");
+        assert_eq!(fit("cafe\u{301} cafe\u{301} ab", Some(9)), "cafe\u{301} cafe\u{301}\n  ab");
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Tables for people. On a narrow terminal columns are left out in a stated order, the last one is wrapped or moved below
 //! its row, and only what is still too wide is cut.
 
-use crate::layout::{longest_piece, wrap};
+use unicode_width::UnicodeWidthChar as _;
+
+use crate::layout::{display_width, longest_piece, wrap};
 use crate::terminal;
 
 /// The least number of characters that a column keeps when the terminal is narrow.
@@ -81,7 +83,7 @@ fn natural(rows: &[Vec<&str>]) -> Vec<usize> {
     let mut widths = vec![0; rows.iter().map(Vec::len).max().unwrap_or(0)];
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
+            *width = (*width).max(display_width(cell));
         }
     }
     widths
@@ -130,12 +132,12 @@ fn laid_out(rows: &[Vec<&str>], available: Option<usize>) -> String {
             if position + 1 < widths.len() {
                 let cell = cut(cell, *width);
                 line.push_str(&cell);
-                let missing = width.saturating_sub(cell.chars().count());
+                let missing = width.saturating_sub(display_width(&cell));
                 line.extend(std::iter::repeat_n(' ', missing + GAP));
                 continue;
             }
             let room = available.map(|available| available.saturating_sub(before));
-            let fits = room.is_none_or(|room| cell.chars().count() <= room);
+            let fits = room.is_none_or(|room| display_width(cell) <= room);
             if is_below && !fits {
                 line.truncate(line.trim_end().len());
                 line.push('\n');
@@ -174,16 +176,21 @@ fn shrink(widths: &mut [usize], least: &[usize], available: usize) {
 
 /// Cuts a cell to a width, with `…` at its end.
 fn cut(cell: &str, width: usize) -> String {
-    if cell.chars().count() <= width {
+    if display_width(cell) <= width {
         return cell.to_owned();
     }
-    let kept: String = cell.chars().take(width.saturating_sub(1)).collect();
+    let mut used = 0;
+    let fits = |character: &char| {
+        used += character.width().unwrap_or(0);
+        used < width
+    };
+    let kept: String = cell.chars().take_while(fits).collect();
     format!("{kept}…")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{borrowed, laid_out, table_within};
+    use super::{borrowed, cut, laid_out, table_within};
 
     fn rows() -> Vec<[String; 3]> {
         [["RUN", "STATUS", "HEAD"], ["a-very-long-run-id-indeed", "completed", "two words and more of them"]]
@@ -200,6 +207,14 @@ mod tests {
             assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
         }
         assert_eq!(laid_out(&borrowed(&rows()), Some(80)), whole);
+    }
+
+    #[test]
+    fn a_cut_cell_counts_columns() {
+        assert_eq!(cut("你好世界", 5), "你好…");
+        assert_eq!(cut("你好世界", 4), "你…");
+        assert_eq!(cut("你好世界", 8), "你好世界");
+        assert_eq!(cut("abcdef", 4), "abc…");
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub fn read_policies(document: &Value) -> Result<Vec<Policy>, GateError> {
     let document = Document { name: "policies".to_owned(), value: document.clone() };
     let set = PolicySet::load(&[document]).map_err(|error| GateError::Policies(error.to_string()))?;
     for policy in set.policies() {
-        if let Some(finding) = policy.lint().into_iter().find(|finding| finding.is_error()) {
+        if let Some(finding) = policy.lint().into_iter().find(|finding| finding.prevents_evaluation()) {
             return Err(GateError::Policies(format!("policy {}: {finding}", policy.id())));
         }
     }

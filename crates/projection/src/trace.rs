@@ -104,7 +104,7 @@ fn trigger(run: &RunInfo<'_>) -> Trigger {
 }
 
 fn outcome(parts: &TraceParts<'_>) -> Outcome {
-    let records = parts.head.records.get().saturating_sub(1);
+    let records = parts.head.records.get();
     let (event_type, summary, reason) = match &parts.conclusion.ending {
         Ending::Completed => {
             (OutcomeType::ProcessCompleted, format!("The run completed after {records} records."), None)

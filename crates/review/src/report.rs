@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::ContentHash;
-use crate::grade::{Compliance, Grade};
+use crate::grade::{Compliance, Grade, replayable};
 use crate::residuals::by_severity;
 use crate::show::markdown_text as text;
 use crate::vocabulary::ResidualStatus;
@@ -29,8 +29,7 @@ pub fn markdown_report(trace: &Trace, grade: &Grade, compliance: Option<&Complia
 }
 
 fn headline(out: &mut String, trace: &Trace, grade: &Grade, compliance: Option<&Compliance>) {
-    let replayable =
-        trace.actions().iter().filter(|action| action.object("reproducibility").is_some()).count();
+    let replayable = replayable(trace);
     let policies = compliance.map_or_else(
         || "no policies evaluated".to_owned(),
         |compliance| format!("policies {}/{}", compliance.passed, compliance.total),

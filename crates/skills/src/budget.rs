@@ -265,17 +265,21 @@ impl<'a> Budget<'a> {
             Ok(reply) => {
                 // A capability that does not say what it used counts as its maximum.
                 let (most, mut used) = (&admitted.most, Usage { calls: 1, ..Usage::of_meta(&reply.meta) });
-                if used.tokens() == 0 {
+                let tokens_are_assumed = used.tokens() == 0 && most.tokens() > 0;
+                let cost_is_assumed = used.cost.is_empty() && !most.cost.is_empty();
+                if tokens_are_assumed {
                     (used.tokens_in, used.tokens_out) = (most.tokens_in, most.tokens_out);
                 }
-                if used.cost.is_empty() {
+                if cost_is_assumed {
                     used.cost.clone_from(&most.cost);
                 }
+                used.unreported = used.unreported.max(u64::from(tokens_are_assumed || cost_is_assumed));
                 used
             }
             Err(CallError::Waiting(_)) => Usage::default(),
             Err(CallError::TimedOut(_) | CallError::Failed { .. } | CallError::Undecided(_)) => {
-                admitted.most.clone()
+                let most = admitted.most.clone();
+                Usage { unreported: u64::from(most.tokens() > 0 || !most.cost.is_empty()), ..most }
             }
         };
         let mut accounts = self.lock();

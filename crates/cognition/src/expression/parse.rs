@@ -42,6 +42,17 @@ impl fmt::Display for ParseExpressionError {
 
 impl std::error::Error for ParseExpressionError {}
 
+/// Returns how to write what a character means in other languages.
+fn meant_operator(character: char) -> &'static str {
+    match character {
+        '=' => "; values are compared with `==`, `>=` and `<=`",
+        '&' => "; write `and`",
+        '|' => "; write `or`",
+        '!' => "; write `not`, or `!=` between values",
+        _ => "",
+    }
+}
+
 /// The defect of an expression.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -56,7 +67,7 @@ pub enum ParseExpressionErrorKind {
     #[error("expression is empty")]
     Empty,
     /// A character that starts no token.
-    #[error("unknown character {0:?}")]
+    #[error("unknown character {0:?}{meant}", meant = meant_operator(*.0))]
     UnknownCharacter(char),
     /// A quote without its partner.
     #[error("string is not closed")]

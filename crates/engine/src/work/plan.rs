@@ -18,6 +18,8 @@ struct Known<'p> {
     tasks_are_open: bool,
     /// The context without the evidence.
     context: Value,
+    /// The items of evidence that the problem states, as methods see them.
+    items: Vec<Value>,
 }
 
 /// Returns everything that is wrong with the tasks, checks and evidence of a problem.
@@ -31,6 +33,7 @@ pub(crate) fn findings(problem: &ProblemSpec, callees: Option<&dyn Callees>) -> 
         evidence: (!is_bound("AcquireEvidence")).then(|| ids.collect()),
         tasks_are_open: is_bound("Decompose"),
         context: super::context(problem),
+        items: super::items(problem.evidence(), &[], 0),
     };
     let inputs = JsonPointer::root().child("inputs");
     let mut found = Vec::new();
@@ -96,36 +99,46 @@ impl Known<'_> {
                 Some(format!("there is no task `{id}`{meant}"))
             }
             ("evidence", Some(id)) if !is_optional && !id.starts_with("evidence_") => {
-                let ids = self.evidence.as_ref().filter(|ids| !ids.contains(id))?;
-                let meant = did_you_mean(id, ids.iter().copied());
-                Some(format!("there is no evidence `{id}`{meant}"))
+                let ids = self.evidence.as_ref()?;
+                if !ids.contains(id) {
+                    let meant = did_you_mean(id, ids.iter().copied());
+                    return Some(format!("there is no evidence `{id}`{meant}"));
+                }
+                let item = self.items.iter().find(|item| text_of(item, "id") == id)?;
+                member_defect(item, format!("evidence.{id}"), name.below.iter().map(|word| &**word))
             }
             ("context", Some("evidence")) if !is_optional => {
                 Some("the evidence is no part of `context` here; `evidence.ID` names an item".to_owned())
             }
-            ("context", Some(id)) if !is_optional => self.context_defect(id, &name.below),
+            ("context", Some(id)) if !is_optional => {
+                let words = std::iter::once(id).chain(name.below.iter().map(|word| &**word));
+                member_defect(&self.context, "context".to_owned(), words)
+            }
             _ => None,
         }
     }
+}
 
-    /// Returns why a name means nothing in the context that the problem states.
-    fn context_defect(&self, id: &str, below: &[std::sync::Arc<str>]) -> Option<String> {
-        let (mut value, mut place) = (&self.context, "context".to_owned());
-        for word in std::iter::once(id).chain(below.iter().map(|word| &**word)) {
-            let members = match value {
-                Value::Object(members) => members,
-                // An item of a list and a part of a text are judged when they are read.
-                Value::Array(_) | Value::String(_) => return None,
-                _ => return Some(format!("`{place}` has no members, so there is no `{place}.{word}`")),
-            };
-            let Some(member) = members.get(word) else {
-                let meant = did_you_mean(word, members.keys().map(|key| &**key));
-                return Some(format!("the problem states no `{place}.{word}`{meant}"));
-            };
-            (value, place) = (member, format!("{place}.{word}"));
-        }
-        None
+/// Returns why a name means nothing in the context or evidence that the problem states.
+fn member_defect<'n>(
+    mut value: &Value,
+    mut place: String,
+    words: impl Iterator<Item = &'n str>,
+) -> Option<String> {
+    for word in words {
+        let members = match value {
+            Value::Object(members) => members,
+            // An item of a list and a part of a text are judged when they are read.
+            Value::Array(_) | Value::String(_) => return None,
+            _ => return Some(format!("`{place}` has no members, so there is no `{place}.{word}`")),
+        };
+        let Some(member) = members.get(word) else {
+            let meant = did_you_mean(word, members.keys().map(|key| &**key));
+            return Some(format!("the problem states no `{place}.{word}`{meant}"));
+        };
+        (value, place) = (member, format!("{place}.{word}"));
     }
+    None
 }
 
 fn expression_findings(known: &Known<'_>, text: &str, place: &JsonPointer) -> Vec<Finding> {

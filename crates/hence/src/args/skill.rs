@@ -58,7 +58,7 @@ pub(super) fn seconds(text: &str) -> Result<std::time::Duration, String> {
 #[derive(ClapArgs, Clone)]
 #[command(next_help_heading = "Options for skills")]
 pub(crate) struct SkillRunArgs {
-    /// An input of the skill: NAME=VALUE, or NAME=@FILE for the contents of a file
+    /// An input of the skill: NAME=VALUE, or NAME=@FILE for the contents of a file; @@ begins a value with @
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) input: Vec<String>,
     /// A file with inputs, YAML or JSON; --input takes precedence

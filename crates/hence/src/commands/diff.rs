@@ -1,4 +1,5 @@
-//! `hence diff`: the first line at which two journals differ, then the differences by step and path.
+//! `hence diff`: the first line at which two journals differ, then the differences by step and path. Records of the same step are
+//! compared, wherever they stand.
 
 use hence_canon::parse;
 use hence_engine::changes;
@@ -30,9 +31,12 @@ pub(crate) struct DiffReport {
 /// One path at which two journals differ.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Place {
-    /// The line, from 0.
+    /// The line of the first journal, from 0; of the second one, if only that has the record.
     pub(crate) line: u64,
-    /// The step, if it is the same in both journals.
+    /// The line of the second journal, where records before it put it at another place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) right_line: Option<u64>,
+    /// The step, unless the records are of different steps.
     pub(crate) step: Option<String>,
     /// The path inside the record, or below `/problem` inside the problem that the header binds.
     pub(crate) path: String,
@@ -75,17 +79,20 @@ impl Text for DiffReport {
         if self.records[0] != self.records[1] {
             text.push_str(&format!("  records: {} and {}\n", self.records[0], self.records[1]));
         }
-        let differs_anyway = |place: &Place| IDS_AND_TIMES.iter().any(|end| place.path.ends_with(end));
-        if self.places.len() == self.total && self.total > 0 && self.places.iter().all(differs_anyway) {
+        let differs_anyway = |place: &&Place| IDS_AND_TIMES.iter().any(|end| place.path.ends_with(end));
+        let anyway = self.places.iter().filter(differs_anyway).count();
+        if self.places.len() == self.total && self.total > 0 && anyway == self.total {
             text.push_str("  in ids and times alone\n");
         }
         let mut heading = None;
-        for place in &self.places {
-            if heading != Some(place.line) {
-                heading = Some(place.line);
+        for place in self.places.iter().filter(|place| !differs_anyway(place)) {
+            if heading != Some((place.line, place.right_line)) {
+                heading = Some((place.line, place.right_line));
                 let step =
                     place.step.as_deref().map(|step| format!(" ({})", escape(step))).unwrap_or_default();
-                text.push_str(&format!("record {}{step}\n", place.line));
+                let other = place.right_line.map(|line| format!(" and {line}")).unwrap_or_default();
+                let noun = if other.is_empty() { "record" } else { "records" };
+                text.push_str(&format!("{noun} {}{other}{step}\n", place.line));
             }
             let show = |data: &Option<Data>| {
                 data.as_ref()
@@ -96,6 +103,10 @@ impl Text for DiffReport {
         }
         if self.total == 0 {
             text.push_str("  the values are the same, spelled otherwise\n");
+        }
+        if anyway > 0 {
+            let noun = if anyway == 1 { "id or time differs" } else { "ids and times differ" };
+            text.push_str(&format!("{anyway} {noun} as in any two runs; --json lists them\n"));
         }
         if self.places.len() < self.total {
             text.push_str(&format!("{} more places; --limit 0 shows all\n", self.total - self.places.len()));
@@ -122,8 +133,8 @@ impl DiffReport {
         let records = [left_lines.count().get(), right_lines.count().get()];
         let mut places = Vec::new();
         if let Some(first) = first_line {
-            for line in first..records[0].max(records[1]) {
-                compare_line(line, &left_lines, &right_lines, &mut places);
+            for (left, right) in aligned(first, &left_lines, &right_lines) {
+                compare_lines((left, &left_lines), (right, &right_lines), &mut places);
             }
         }
         // The hash of the problem is in the header; what differs in it is next to the journal.
@@ -134,6 +145,7 @@ impl DiffReport {
                 own.filter(|change| !["/id", "/created_at"].contains(&change.pointer.to_string().as_str()));
             let own = own.map(|change| Place {
                 line: 0,
+                right_line: None,
                 step: None,
                 path: format!("{PROBLEM}{}", change.pointer),
                 left: change.left.map(Data),
@@ -149,25 +161,81 @@ impl DiffReport {
     }
 }
 
-fn compare_line(line: u64, left: &Lines<'_>, right: &Lines<'_>, places: &mut Vec<Place>) {
+/// The records after one that are searched for its counterpart.
+const SEARCHED_RECORDS: usize = 64;
+
+/// Pairs the records of two journals from a line on: records of the same step belong together, and one that has no counterpart
+/// nearby stands alone.
+fn aligned(first: u64, left: &Lines<'_>, right: &Lines<'_>) -> Vec<(Option<u64>, Option<u64>)> {
+    let names = |lines: &Lines<'_>| -> Vec<Option<String>> {
+        let texts = (first..lines.count().get()).filter_map(|line| lines.get(RecordIndex::new(line)));
+        texts.map(|text| parse(text).ok().and_then(|record| step_of(&record))).collect()
+    };
+    let (left, right) = (names(left), names(right));
+    let (mut i, mut j) = (0, 0);
+    let mut pairs = Vec::new();
+    let line = |place: usize| Some(first + place as u64);
+    while let (Some(one), Some(other)) = (left.get(i), right.get(j)) {
+        let is_same = |names: &[Option<String>], name: &Option<String>| {
+            name.is_some().then(|| names.iter().take(SEARCHED_RECORDS).position(|known| known == name)).flatten()
+        };
+        let after_left = is_same(left.get(i..).unwrap_or_default(), other);
+        let after_right = is_same(right.get(j..).unwrap_or_default(), one);
+        match (after_left, after_right) {
+            _ if one == other => {
+                pairs.push((line(i), line(j)));
+                (i, j) = (i + 1, j + 1);
+            }
+            (Some(skipped), found) if found.is_none_or(|found| skipped <= found) => {
+                pairs.extend((i..i + skipped).map(|place| (line(place), None)));
+                i += skipped;
+            }
+            (_, Some(skipped)) => {
+                pairs.extend((j..j + skipped).map(|place| (None, line(place))));
+                j += skipped;
+            }
+            _ => {
+                pairs.push((line(i), line(j)));
+                (i, j) = (i + 1, j + 1);
+            }
+        }
+    }
+    pairs.extend((i..left.len()).map(|place| (line(place), None)));
+    pairs.extend((j..right.len()).map(|place| (None, line(place))));
+    pairs
+}
+
+fn step_of(record: &hence_canon::Value) -> Option<String> {
+    record.get("result")?.get("step")?.as_str().map(str::to_owned)
+}
+
+fn compare_lines(
+    (left_line, left): (Option<u64>, &Lines<'_>),
+    (right_line, right): (Option<u64>, &Lines<'_>),
+    places: &mut Vec<Place>,
+) {
     // A line that is not JSON is compared as text.
     let as_text = |text: &[u8]| hence_canon::Value::from(String::from_utf8_lossy(text).as_ref());
-    let read = |lines: &Lines<'_>| {
-        lines.get(RecordIndex::new(line)).map(|text| parse(text).unwrap_or_else(|_| as_text(text)))
+    let read = |lines: &Lines<'_>, line: Option<u64>| {
+        lines.get(RecordIndex::new(line?)).map(|text| parse(text).unwrap_or_else(|_| as_text(text)))
     };
-    let (left, right) = (read(left), read(right));
+    let (left, right) = (read(left, left_line), read(right, right_line));
+    let Some(line) = left_line.or(right_line) else { return };
+    let right_line = right_line.filter(|right| *right != line);
     let (Some(left), Some(right)) = (&left, &right) else {
-        let whole = |value: Option<hence_canon::Value>| value.map(Data);
-        places.push(Place { line, step: None, path: String::new(), left: whole(left), right: whole(right) });
+        let step = left.as_ref().or(right.as_ref()).and_then(step_of);
+        let (left, right) = (left.map(Data), right.map(Data));
+        places.push(Place { line, right_line, step, path: String::new(), left, right });
         return;
     };
-    let step = |record: &hence_canon::Value| record.get("result")?.get("step")?.as_str().map(str::to_owned);
-    let common = step(left).filter(|name| step(right).as_ref() == Some(name));
+    let common = step_of(left).filter(|name| step_of(right).as_ref() == Some(name));
     for change in changes(left, right) {
         let path = change.pointer.to_string();
-        if !HASHES.contains(&path.as_str()) {
+        // Numbers of records that stand at different places differ because of what stands before them.
+        let follows = right_line.is_some() && ["/index", "/step_index"].contains(&path.as_str());
+        if !follows && !HASHES.contains(&path.as_str()) {
             let (left, right) = (change.left.map(Data), change.right.map(Data));
-            places.push(Place { line, step: common.clone(), path, left, right });
+            places.push(Place { line, right_line, step: common.clone(), path, left, right });
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use hence_canon::Value;
 use hence_engine::{Mark, Program, Run, RunError, Sink};
 use hence_journal::{RecordIndex, read_tail};
-use hence_skills::{RecordKind, effective_records};
+use hence_skills::{CallStatus, RecordKind, effective_records};
 use hence_state::{Status, StepResult};
 use hence_store::{Condition, RunId, StoreError, StoreHandle};
 
@@ -94,7 +95,27 @@ pub(crate) fn roll_back_run<P: Program>(
         advice: hint::repeat_after_rollback(&journal.name),
     }
     .confirm(context, args.yes)?;
-    mark_run(context, journal, program, &mark, ("rollback", &args.name))
+    let answered = unrecorded_answers(context, journal)?;
+    let exit = mark_run(context, journal, program, &mark, ("rollback", &args.name))?;
+    for (step, by) in answered {
+        context.say(format_args!("the answer of {by} to step {step} was not recorded yet and is dropped: the run asks again"));
+    }
+    Ok(exit)
+}
+
+/// Returns the answers of people that no record has yet: the step, and who answered.
+fn unrecorded_answers(context: &Context, journal: &Journal) -> Result<Vec<(String, String)>, CliError> {
+    let store = context.store()?;
+    let id = find_run(&store, &journal.name)?;
+    let history = crate::skills::history(&store, &id)?.unwrap_or_default();
+    let answered = history.calls().filter_map(|(call, status)| match status {
+        CallStatus::Replied(Ok(reply)) => {
+            let by = reply.output.get("by").and_then(Value::as_str)?;
+            Some((escape(&call.step), escape(by)))
+        }
+        _ => None,
+    });
+    Ok(answered.collect())
 }
 
 /// Refuses a rollback of a step in progress whose calls have acted. A step becomes a record as a whole: rolled back before

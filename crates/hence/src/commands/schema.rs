@@ -100,17 +100,116 @@ impl Text for SchemaReport {
 }
 
 pub(super) fn run(context: &Context, args: &SchemaArgs) -> Result<Exit, CliError> {
-    let report = match &args.command {
-        None => SchemaReport::Names(all().map(|(name, _)| *name).collect()),
-        Some(command) => match all().find(|(name, _)| name == command) {
+    let report = match args.command.join("-").replace(' ', "-").as_str() {
+        "" => SchemaReport::Names(all().map(|(name, _)| *name).collect()),
+        command => match find(command) {
             Some((_, schema)) => SchemaReport::One(Box::new(sorted(schema()))),
-            None => {
-                let meant = did_you_mean(command, all().map(|(name, _)| *name));
-                return Err(CliError::new(Code::NoSuchPlace, format!("no schema for {command:?}{meant}"))
-                    .with_hint(hint::LIST_SCHEMAS));
-            }
+            None => return Err(unknown(command)),
         },
     };
     context.print(&report)?;
     Ok(Exit::Yes)
+}
+
+/// The commands that print the same JSON as another one, by the name of its schema.
+const SHARED: &[(&str, &[&str])] = &[
+    ("capabilities-list", &["capabilities"]),
+    (
+        "vars-change",
+        &[
+            "vars-init",
+            "vars-spawn",
+            "vars-set",
+            "vars-rename",
+            "vars-rm",
+            "vars-checkpoint",
+            "vars-rollback",
+            "vars-final",
+            "vars-fail",
+            "vars-cancel",
+            "vars-import",
+        ],
+    ),
+    ("vars-get", &["vars-result"]),
+    (
+        "trace-author",
+        &[
+            "trace-init",
+            "trace-act",
+            "trace-artifact",
+            "trace-reference",
+            "trace-observe",
+            "trace-link",
+            "trace-residual",
+            "trace-complete",
+        ],
+    ),
+    (
+        "review-entry",
+        &[
+            "review-comment",
+            "review-item",
+            "review-gap",
+            "review-check",
+            "review-ack",
+            "review-resolve",
+            "review-waive",
+            "review-approve",
+            "review-reject",
+            "review-request-changes",
+            "review-escalate",
+            "review-rescind",
+        ],
+    ),
+    (
+        "queue-list",
+        &["queue-add", "queue-remove", "queue-pause", "queue-resume", "queue-limit", "queue-restored"],
+    ),
+    ("queue-schedules", &["queue-schedule", "queue-unschedule"]),
+];
+
+/// Finds a schema by its name, or by the words of a command that prints it. A file that people write comes before a report.
+fn find(name: &str) -> Option<&'static Named> {
+    let shared = || SHARED.iter().find(|(_, commands)| commands.contains(&name)).map(|(schema, _)| *schema);
+    let named = |name: &str| all().find(|(known, _)| *known == name);
+    DOCUMENTS.iter().find(|(known, _)| *known == name).or_else(|| named(name)).or_else(|| named(shared()?))
+}
+
+fn unknown(name: &str) -> CliError {
+    let of_family = |known: &&str| known.strip_prefix(name).is_some_and(|rest| rest.starts_with('-'));
+    let family: Vec<&str> = all().map(|(known, _)| *known).filter(of_family).collect();
+    let message = match family.is_empty() {
+        true => format!("no schema for {name:?}{}", did_you_mean(name, all().map(|(name, _)| *name))),
+        false => format!("the commands of `{name}` print different JSON: {}", family.join(", ")),
+    };
+    CliError::new(Code::NoSuchPlace, message).with_hint(hint::LIST_SCHEMAS)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::find;
+
+    /// Commands without a report: they print a document, a script, or what the commands typed into them print.
+    const WITHOUT: &[&str] = &["task", "schema", "repl", "help"];
+
+    #[test]
+    fn every_command_finds_its_schema_by_its_own_words() {
+        let mut left = vec![(String::new(), crate::args::Args::command())];
+        let mut found = 0;
+        while let Some((path, command)) = left.pop() {
+            for sub in command.get_subcommands() {
+                let name = if path.is_empty() { sub.get_name().to_owned() } else { format!("{path}-{}", sub.get_name()) };
+                let is_family = sub.has_subcommands() && find(&name).is_none_or(|_| matches!(&*name, "trace" | "policy"));
+                if is_family {
+                    left.push((name, sub.clone()));
+                } else if !WITHOUT.contains(&&*name) {
+                    assert!(find(&name).is_some(), "no schema for `{name}`");
+                    found += 1;
+                }
+            }
+        }
+        assert!(found > 80, "{found}");
+    }
 }

@@ -8,7 +8,7 @@ use super::{Hint, word};
 pub(crate) fn for_store(error: &StoreError) -> Option<Hint> {
     match error {
         StoreError::NotAStore { path, .. } if !path.exists() => {
-            Some(Hint::fixed("`hence run PROBLEM.json` creates the store; --store names another folder"))
+            Some(Hint::fixed("nothing was run here yet: `hence run` and `hence init` create a store; --store names another folder"))
         }
         StoreError::Disk(error) => for_disk(&error.kind).map(Hint::fixed),
         StoreError::Database(error) => Some(for_database(error.kind)),
@@ -20,7 +20,7 @@ pub(crate) fn for_store(error: &StoreError) -> Option<Hint> {
             word(run.as_str())
         ))),
         StoreError::RunRemoved { .. } => Some(Hint::fixed(
-            "an id names one run, also after `hence rm`: give this one another id with --run-id, or another --key",
+            "an id names one run, also after `hence rm`: give this one another id with --run-id, or with --key for `hence submit`",
         )),
         StoreError::AlreadyCreated { run, .. } | StoreError::RunConflict { run, .. } => {
             Some(Hint::made(format!(

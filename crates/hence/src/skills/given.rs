@@ -1,5 +1,6 @@
 //! The inputs and the frame of a skill, read from the command line.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hence_canon::{Object, Value, did_you_mean};
@@ -16,11 +17,15 @@ pub(crate) fn inputs(args: &SkillRunArgs, skill: &Skill) -> Result<Object, CliEr
         None => Object::new(),
         Some(file) => object("--inputs", file)?,
     };
+    let mut named = BTreeSet::new();
     for given in &args.input {
         let (name, value) = given
             .split_once('=')
             .filter(|(name, _)| !name.is_empty())
             .ok_or_else(|| refused(format!("--input is NAME=VALUE, found {given:?}")))?;
+        if !named.insert(name) {
+            return Err(refused(format!("--input {name} is given twice")));
+        }
         inputs = inputs.with(name, one(skill, name, value)?);
     }
     let unknown = inputs.keys().find(|name| !skill.inputs.iter().any(|(declared, _)| declared == *name));
@@ -44,10 +49,7 @@ pub(crate) fn frame(args: &SkillRunArgs) -> Result<Option<Object>, CliError> {
 fn one(skill: &Skill, name: &str, value: &str) -> Result<Value, CliError> {
     let declared = skill.inputs.iter().find(|(declared, _)| &**declared == name);
     let is_text = declared.is_some_and(|(_, field)| TypeName::find(&field.kind) == Some(TypeName::String));
-    let (source, bytes) = match value.strip_prefix('@') {
-        Some(file) => (file.to_owned(), input::read_document(file)?),
-        None => (format!("--input {name}"), value.as_bytes().to_vec()),
-    };
+    let (source, bytes) = read(value, format!("--input {name}"))?;
     if is_text {
         let text = String::from_utf8(bytes);
         return text.map(Value::from).map_err(|_| refused(format!("{source}: expected a text in UTF-8")));
@@ -69,11 +71,17 @@ pub(crate) fn setting(text: &str) -> Result<(Arc<str>, Value), CliError> {
             .join("."),
         None => place.to_owned(),
     };
-    let (source, bytes) = match value.strip_prefix('@') {
-        Some(file) => (file.to_owned(), input::read_document(file)?),
-        None => (format!("--set {place}"), value.as_bytes().to_vec()),
-    };
+    let (source, bytes) = read(value, format!("--set {place}"))?;
     Ok((place.into(), document(&source, &bytes)?))
+}
+
+/// Returns the bytes of a value and where they come from: `@FILE` is a file, and `@@` begins a text with `@`.
+fn read(value: &str, option: String) -> Result<(String, Vec<u8>), CliError> {
+    match value.strip_prefix('@') {
+        Some(text) if text.starts_with('@') => Ok((option, text.as_bytes().to_vec())),
+        Some(file) => Ok((file.to_owned(), input::read_document(file)?)),
+        None => Ok((option, value.as_bytes().to_vec())),
+    }
 }
 
 fn object(option: &str, file: &str) -> Result<Object, CliError> {

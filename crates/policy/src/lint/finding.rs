@@ -17,15 +17,23 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Returns the severity: an error means that the policy cannot be evaluated, a warning that it may not mean
-    /// what its author meant.
+    /// Returns the severity: an error means that the policy cannot be evaluated or has a misspelt word, a warning that it
+    /// may not mean what its author meant.
     pub fn severity(&self) -> Severity {
         self.kind.severity()
     }
 
-    /// Returns whether the policy cannot be evaluated.
+    /// Returns whether the policy must be corrected before it is used.
     pub fn is_error(&self) -> bool {
         self.severity() == Severity::Error
+    }
+
+    /// Returns whether the policy has no verdict on any trace. A misspelt word is refused in a new policy; one that a run
+    /// has installed before is still judged as it is written.
+    pub fn prevents_evaluation(&self) -> bool {
+        let is_misspelt =
+            matches!(self.kind, FindingKind::MisspeltType { .. } | FindingKind::MisspeltMember { .. });
+        self.is_error() && !is_misspelt
     }
 }
 
@@ -39,7 +47,7 @@ impl From<FindingKind> for Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.location {
-            Some(location) => write!(out, "{} at {location}", self.kind),
+            Some(location) => write!(out, "{location}: {}", self.kind),
             None => self.kind.fmt(out),
         }
     }
@@ -92,8 +100,26 @@ pub enum FindingKind {
     #[error("`{0}` is not a standard atom; it is looked for in the texts of actions, which is a guess")]
     CustomWord(String),
     /// An unknown CamelCase name.
-    #[error("`{0}` is not a standard type; it is compared with the type of actions as written")]
+    #[error(
+        "`{0}` is not a standard type; it is compared with the type of actions as written (`custom_actions: [{0}]` in the policy declares it)"
+    )]
     ForeignType(String),
+    /// A CamelCase name that is nearly a standard type: the rule would never apply.
+    #[error("there is no type `{found}`; did you mean `{meant}`? (`custom_actions: [{found}]` in the policy declares another)")]
+    MisspeltType {
+        /// The name.
+        found: String,
+        /// The standard type that it resembles.
+        meant: String,
+    },
+    /// A member of the policy object that is nearly a known one: its value would have no effect.
+    #[error("a policy has no member `{found}`; did you mean `{meant}`?")]
+    MisspeltMember {
+        /// The member.
+        found: String,
+        /// The known member that it resembles.
+        meant: &'static str,
+    },
     /// A field actions usually do not have.
     #[error("actions usually have no field `{0}`")]
     OddField(String),
@@ -162,6 +188,8 @@ impl FindingKind {
             | Self::VariableAsFormula(_)
             | Self::NothingToCompare(_)
             | Self::UnknownConditionedType(_)
+            | Self::MisspeltType { .. }
+            | Self::MisspeltMember { .. }
             | Self::NoRange(_) => Severity::Error,
             _ => Severity::Warning,
         }

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use hence_canon::{Canonical, Digest, Object, Value};
-use hence_review::vocabulary::{PolicyScope, PolicySeverity};
+use hence_canon::{Canonical, Digest, Object, Value, meant};
+use hence_review::vocabulary::{ActionCategory, ActionType, ArtifactType, PolicyScope, PolicySeverity};
 
 use super::rule::{Rule, RuleError};
 use super::selector::{Selector, SelectorError};
@@ -122,6 +122,11 @@ impl Policy {
                 report(FindingKind::InvalidMember { member, found, expected: words.join(", ") });
             }
         }
+        for found in self.source.keys().filter(|key| !MEMBERS.contains(&&***key)) {
+            if let Some(meant) = meant(found, MEMBERS.iter().copied()) {
+                report(FindingKind::MisspeltMember { found: found.to_string(), meant });
+            }
+        }
         if let Err(fault) = &self.selector {
             let member = format!("applies_when{}", fault.path);
             let (found, expected) = (fault.found.clone(), fault.expected.to_owned());
@@ -147,9 +152,12 @@ impl Policy {
             FindingKind::CustomWord(word) | FindingKind::ForeignType(word) => !rule.defines(word),
             _ => true,
         });
+        self.compare_types(&mut findings);
         findings.extend(lint_written(rule.formula()));
         for (_, meaning) in rule.definitions() {
-            findings.extend(lint(meaning));
+            let mut found = lint(meaning);
+            self.compare_types(&mut found);
+            findings.extend(found);
             findings.extend(lint_written(meaning));
         }
         let found = LanguageLevel::of(rule.expr());
@@ -158,7 +166,57 @@ impl Policy {
         }
         findings
     }
+
+    /// Drops findings about types that the policy declares, and reports names that are nearly a standard type as misspelt.
+    fn compare_types(&self, findings: &mut Vec<Finding>) {
+        let declared = self.source.get("custom_actions").and_then(Value::as_array).unwrap_or_default();
+        findings.retain_mut(|finding| {
+            let FindingKind::ForeignType(found) = &finding.kind else { return true };
+            if declared.iter().any(|declared| declared.as_str() == Some(found)) {
+                return false;
+            }
+            let known: Vec<ActionType> = ActionType::all().collect();
+            let others = ArtifactType::WORDS.iter().chain(ActionCategory::WORDS).copied();
+            if let Some(meant) = meant(found, known.iter().map(ActionType::as_str).chain(others)) {
+                let (found, meant) = (found.clone(), meant.to_owned());
+                finding.kind = FindingKind::MisspeltType { found, meant };
+            }
+            true
+        });
+    }
 }
+
+/// The members of a policy object that mean something here or in the galleries that are read.
+const MEMBERS: &[&str] = &[
+    "applies_when",
+    "category",
+    "custom_actions",
+    "description",
+    "domain",
+    "downloads",
+    "example",
+    "examples",
+    "fix_domain",
+    "formula",
+    "governance_state",
+    "group",
+    "id",
+    "kind",
+    "language_level",
+    "name",
+    "pack",
+    "policy_id",
+    "predicates",
+    "rationale",
+    "reasoner",
+    "reference_model",
+    "scope",
+    "severity",
+    "statement",
+    "tags",
+    "tier",
+    "version",
+];
 
 /// The id of a policy: any text that is not empty.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

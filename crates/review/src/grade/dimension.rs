@@ -104,7 +104,7 @@ pub(super) fn structure(trace: &Trace, report: &Report) -> Dimension {
     };
     let sound = report.has_structure();
     let parts = [
-        Part::all_or_nothing(0.4, sound, "mend the structural errors validation names"),
+        Part::all_or_nothing(0.4, sound, "fix the structural errors that validation names"),
         Part::all_or_nothing(0.3, typed(trace.trigger()), "record the trigger with its type"),
         Part::all_or_nothing(0.3, typed(trace.outcome()), "record the outcome with its type"),
     ];
@@ -137,7 +137,7 @@ pub(super) fn rationale(trace: &Trace) -> Dimension {
             "summarise the outcome in a sentence",
         ),
     ];
-    let note = format!("{}% of the actions say why", percent(reasoned, actions.len()));
+    let note = format!("{}% of the actions give their reason in a sentence", percent(reasoned, actions.len()));
     dimension(DimensionKind::Rationale, &parts, note)
 }
 
@@ -195,21 +195,7 @@ pub(super) fn reproducibility(trace: &Trace) -> Dimension {
         )
     };
     let runnable = trace.actions().iter().filter(runs).count();
-    // What was recorded once is read by a replay, not computed: only a command that is run again shows anything about it.
-    let is_recorded = |action: &Action| {
-        let determinism =
-            action.object("execution").and_then(|execution| execution.get("determinism")?.as_str());
-        let command =
-            action.object("reproducibility").and_then(|how| how.get("procedure")?.get("command")?.as_str());
-        determinism == Some(Determinism::Nondeterministic.as_str())
-            && command.is_none_or(|command| command.starts_with("hence replay"))
-    };
-    let replayable = trace
-        .actions()
-        .iter()
-        .filter(|action| action.object("reproducibility").is_some_and(|found| !found.is_empty()))
-        .filter(|action| !is_recorded(action))
-        .count();
+    let replayable = replayable(trace);
     let is_proof =
         |kind| matches!(kind, Some(ArtifactType::VerificationGoal | ArtifactType::VerificationResult));
     let proof = trace.artifacts().iter().any(|artifact| is_proof(artifact.artifact_type()));
@@ -223,6 +209,23 @@ pub(super) fn reproducibility(trace: &Trace) -> Dimension {
     ];
     let note = format!("{replayable} replayable, {}bound to a commit", if bound { "" } else { "not " });
     dimension(DimensionKind::Reproducibility, &parts, note)
+}
+
+/// Returns the number of actions that can be done again.
+pub(crate) fn replayable(trace: &Trace) -> usize {
+    // What was recorded once is read by a replay, not computed: only a command that is run again shows anything about it.
+    let is_recorded = |action: &Action| {
+        let determinism =
+            action.object("execution").and_then(|execution| execution.get("determinism")?.as_str());
+        let command =
+            action.object("reproducibility").and_then(|how| how.get("procedure")?.get("command")?.as_str());
+        determinism == Some(Determinism::Nondeterministic.as_str())
+            && command.is_none_or(|command| command.starts_with("hence replay"))
+    };
+    let described = trace.actions().iter().filter(|action| {
+        action.object("reproducibility").is_some_and(|found| !found.is_empty()) && !is_recorded(action)
+    });
+    described.count()
 }
 
 pub(super) fn evidence(trace: &Trace) -> Dimension {

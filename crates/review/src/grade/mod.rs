@@ -9,6 +9,7 @@ use crate::lineage::Lineage;
 use crate::validate::Report;
 use crate::wire::Trace;
 
+pub(crate) use dimension::replayable;
 pub use dimension::{Compliance, Dimension, DimensionKind};
 
 /// The mark as a letter.

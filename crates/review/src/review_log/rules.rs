@@ -119,7 +119,7 @@ impl Review {
         let mut add =
             |subject: &str, reason: String| obstacles.push(Obstacle { subject: subject.to_owned(), reason });
         if self.errors > 0 {
-            add("trace", format!("{} validation errors; a successor trace must mend them", self.errors));
+            add("trace", format!("{} validation errors; a successor trace must fix them", self.errors));
         }
         for item in self.items() {
             if item.event.blocking && item.is_open() {

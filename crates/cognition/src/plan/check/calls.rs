@@ -121,6 +121,9 @@ fn report_unknown(uses: &Uses, registry: &dyn Registry, at: JsonPointer, finding
     let known = registry.callees();
     let meant = did_you_mean(&text, known.iter().take(super::COMPARED_NAMES_MAX).map(|id| &**id));
     let message = match uses {
+        Uses::Capability(id) if meant.is_empty() => {
+            format!("no capability `{id}` is built in, or declared in a file that `capabilities` names")
+        }
         Uses::Capability(id) => format!("no capability `{id}`{meant}"),
         Uses::Skill(id) => format!("no skill `{id}`{meant}"),
     };

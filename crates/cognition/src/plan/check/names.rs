@@ -167,7 +167,15 @@ fn unwritten(checked: &Checked<'_>, reference: &Reference, later: Option<crate::
         (namespace == reference.namespace().as_str()).then_some(path)
     });
     let meant = did_you_mean(reference.path(), written);
-    format!("no earlier step writes `{reference}`{meant}")
+    format!("no earlier step writes `{reference}`{meant}{}", literal(reference))
+}
+
+/// Returns how a text is passed that begins like a reference and is none: with spaces it is a sentence or an expression.
+fn literal(reference: &Reference) -> &'static str {
+    match reference.path().contains(' ') {
+        true => "; a text that is not a reference is written as {$literal: …}",
+        false => "",
+    }
 }
 
 /// Returns why a reference can never name anything.
@@ -182,7 +190,8 @@ fn impossible(skill: &Skill, reference: &Reference) -> Option<String> {
                 path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
             };
             unless(names().any(leads_to), &|| {
-                format!("`{reference}` is not a declared input{}", did_you_mean(first, names()))
+                let meant = did_you_mean(first, names());
+                format!("`{reference}` is not a declared input{meant}{}", literal(reference))
             })
         }
         Namespace::Frame => unless(Frame::FIELDS.contains(&first), &|| {

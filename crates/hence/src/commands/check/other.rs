@@ -69,8 +69,9 @@ fn of_capabilities(name: &str, bytes: &[u8]) -> Result<(String, Vec<FindingRow>)
 
 fn of_policies(name: &str, bytes: &[u8]) -> Result<(String, Vec<FindingRow>), CliError> {
     let set = policies_named(&[name.to_owned()])?;
-    // A file in TOML has no places; its findings name the policy.
-    let document = read(name, bytes).ok();
+    // A file in TOML has no places, even where its text happens to be YAML; its findings name the policy.
+    let is_toml = Path::new(name).extension().is_some_and(|extension| extension == "toml");
+    let document = if is_toml { None } else { read(name, bytes).ok() };
     let shown = input::shown_name(name).to_owned();
     let mut rows = Vec::new();
     for (index, policy) in set.policies().iter().enumerate() {
@@ -103,7 +104,12 @@ fn place_of(document: &Value, policy: &Policy, index: usize) -> JsonPointer {
 /// Returns a finding in a text whose places are not known, at the first line that names the policy.
 fn without_place(text: &str, policy: &Policy, found: (&'static str, String, String)) -> FindingRow {
     let (severity, rule, message) = found;
-    let named = text.lines().enumerate().find(|(_, line)| line.contains(policy.id().as_str()));
+    let quoted = ['"', '\''].map(|quote| format!("{quote}{}{quote}", policy.id()));
+    let names = |line: &str| {
+        let key = line.split('=').next().unwrap_or_default().trim();
+        matches!(key, "id" | "policy_id") && quoted.iter().any(|id| line.contains(id.as_str()))
+    };
+    let named = text.lines().enumerate().find(|(_, line)| names(line));
     let (line, source) = named.map_or((1, ""), |(line, source)| (line + 1, source));
     let (column, width) = (1, source.trim_end().chars().count());
     let pointer = String::new();

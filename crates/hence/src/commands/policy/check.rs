@@ -161,6 +161,16 @@ fn with_policies(trace: &Object, policies: &[&Policy]) -> Object {
     trace.with("policies", all)
 }
 
+/// Returns whether an action or artifact of a trace has a type.
+fn has_type(trace: &Value, word: &str) -> bool {
+    let is_of = |item: &Value, key: &str| item.get(key).and_then(Value::as_str) == Some(word);
+    let any = |list: &str, key: &str| {
+        let items = trace.get(list).and_then(Value::as_array).unwrap_or_default();
+        items.iter().any(|item| is_of(item, key))
+    };
+    any("actions", "type") || any("artifacts", "type") || any("artifacts", "artifact_type")
+}
+
 pub(super) fn run(context: &Context, args: &PolicyCheckArgs) -> Result<Exit, CliError> {
     let named = if args.policies.is_empty() { None } else { Some(source::load(&args.policies)?) };
     let mut counted = 0;
@@ -175,7 +185,7 @@ pub(super) fn run(context: &Context, args: &PolicyCheckArgs) -> Result<Exit, Cli
         let Some(set) = named.as_ref().or(own.as_ref()) else { continue };
         let policies = source::choose(set, &args.only)?;
         if checked.is_empty() || named.is_none() {
-            guard::warn_never_written(context, policies.iter().copied());
+            guard::warn_never_written(context, policies.iter().copied(), |word| has_type(&trace, word));
         }
         counted = if named.is_some() { policies.len() } else { counted + policies.len() };
         let report = check(&trace, policies.iter().copied(), Options::default());
