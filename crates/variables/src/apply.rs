@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hence_canon::Object;
 
+use crate::decide::{Unlike, check_again};
 use crate::event::{Creation, Place};
 use crate::import::import_document;
 use crate::state::{Checkpoint, SeenLayer, Snapshot};
@@ -38,6 +39,13 @@ pub fn apply(workspace: &mut Workspace, event: &Event) -> Result<(), ApplyError>
         let checked = expected.check(workspace, event, change);
         checked.map_err(|reason| ApplyError { state: event.state, at: event.at, change, reason })?;
     }
+    // What was asked for is read from the event; the rest must be what the rules make of it.
+    check_again(workspace, event).map_err(|Unlike { change, reason }| ApplyError {
+        state: event.state,
+        at: event.at,
+        change,
+        reason,
+    })?;
     for change in &event.changes {
         perform(workspace, event, change);
     }

@@ -7,13 +7,16 @@ use hence_canon::Value;
 use crate::limits::{REMARK_BYTES_MAX, VALUE_DEPTH_MAX};
 use crate::{
     Action, Call, Change, Event, Files, Found, Home, Import, Name, NameWarning, Op, Operation, Origin,
-    Refusal, Reply, Scope, SpillFile, State, StateView, Timestamp, Workspace,
+    Refusal, Reply, Scope, Spill, SpillFile, State, StateId, StateView, Timestamp, Workspace,
 };
 
+mod again;
 mod event_builder;
 mod rollback;
 mod task;
 mod write;
+
+pub(crate) use again::{Unlike, check_again, first_difference};
 
 /// The decision about an operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -55,7 +58,7 @@ pub fn decide(
     files: &dyn Files,
 ) -> Result<Decision, Refusal> {
     let (state, op) = match call {
-        Call::Init(init) => return task::init(workspace, init, now).map(Decision::Accept),
+        Call::Init(init) => return task::init(workspace, init, None, now).map(Decision::Accept),
         Call::Import(import) => return self::import(workspace, import, now).map(Decision::Accept),
         Call::Share { state, shared } => {
             return task::share(looking(workspace, *state, now)?, shared, now).map(Decision::Accept);
@@ -66,6 +69,18 @@ pub fn decide(
         }
         Call::On { state, op } => (*state, op),
     };
+    operate(workspace, state, op, None, now, files)
+}
+
+/// Decides an operation on a state. The value of a write is `recorded` when only its reference is known.
+fn operate(
+    workspace: &Workspace,
+    state: StateId,
+    op: &Op,
+    recorded: Option<&Spill>,
+    now: Timestamp,
+    files: &dyn Files,
+) -> Result<Decision, Refusal> {
     let view = looking(workspace, state, now)?;
     if let Some(run) = view.state.lives_in.as_ref().filter(|_| op.changes_something()) {
         return Err(Refusal::LivesElsewhere { state, run: run.clone() });
@@ -74,11 +89,11 @@ pub fn decide(
         return Ok(Decision::ExpireFirst(expiry));
     }
     check_texts(op)?;
-    on_state(view, op, now, files).map(Decision::Accept)
+    on_state(view, op, recorded, now, files).map(Decision::Accept)
 }
 
 /// Returns how a state sees the workspace at a moment that is not before the last it has seen.
-fn looking(workspace: &Workspace, state: crate::StateId, now: Timestamp) -> Result<StateView<'_>, Refusal> {
+fn looking(workspace: &Workspace, state: StateId, now: Timestamp) -> Result<StateView<'_>, Refusal> {
     let view = workspace.state_view(state).ok_or(Refusal::NoState { state })?;
     if now < view.state.clock {
         return Err(Refusal::ClockWentBack { last: view.state.clock, now });
@@ -99,9 +114,15 @@ fn import(workspace: &Workspace, import: &Import, now: Timestamp) -> Result<Acce
     Ok(Accepted { event: Some(event), spills: Vec::new(), reply })
 }
 
-fn on_state(view: StateView<'_>, op: &Op, now: Timestamp, files: &dyn Files) -> Result<Accepted, Refusal> {
+fn on_state(
+    view: StateView<'_>,
+    op: &Op,
+    recorded: Option<&Spill>,
+    now: Timestamp,
+    files: &dyn Files,
+) -> Result<Accepted, Refusal> {
     match op {
-        Op::Set(set) => write::set(view, set, now),
+        Op::Set(set) => write::set(view, set, recorded, now),
         Op::Get(get) => write::get(view, get, now, files),
         Op::Delete(delete) => write::delete(view, delete, now),
         Op::Rename(rename) => write::rename(view, rename, now),

@@ -11,7 +11,7 @@ mod strict;
 mod typed;
 pub(crate) mod variable;
 
-pub use export::{export, export_snapshot};
+pub use export::{export, export_as, export_snapshot};
 pub(crate) use schema::check_execution_config;
 pub use schema::{Keyword, SchemaError, check_schema};
 pub use strict::{StrictCode, StrictError, check_strict};

@@ -166,6 +166,15 @@ impl StorePath {
         digest.parse().ok()
     }
 
+    /// Returns the path if it is that of a file that another program writes: the large values of variables have paths
+    /// that only this crate makes.
+    pub(crate) fn of_another_program(self) -> Result<Self, InvalidPath> {
+        match self.spill_digest() {
+            None => Ok(self),
+            Some(_) => Err(InvalidPath::new("a path other than that of a large value", &self.0)),
+        }
+    }
+
     /// Returns where a checkpoint's snapshot lives.
     pub(crate) fn of_snapshot(state: StateId, checkpoint: crate::CheckpointId) -> Self {
         Self::below_root(&format!("states/{state}/checkpoints/{checkpoint}.json"))

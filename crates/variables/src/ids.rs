@@ -98,10 +98,14 @@ fn number_in_run(kind: &str, run: &str, position: u64) -> u32 {
 impl StateId {
     /// Returns the id of the next state that `run` makes. It is not that of a state it has.
     pub fn of_run(run: &str, workspace: &crate::Workspace) -> Self {
-        let first = workspace.states().len() as u64;
+        Self::of_run_at(run, workspace.states().len() as u64, |id| workspace.state(id).is_some())
+    }
+
+    /// Returns the id of the state that `run` makes at a position, from 0, where some ids are in use.
+    pub(crate) fn of_run_at(run: &str, position: u64, is_used: impl Fn(Self) -> bool) -> Self {
         // Two positions of a run can share 32 bits of a digest; the next position then gives the id.
-        let mut ids = (first..).map(|position| Self(number_in_run("state", run, position)));
-        ids.find(|id| workspace.state(*id).is_none()).unwrap_or(Self(0))
+        let mut ids = (position..).map(|position| Self(number_in_run("state", run, position)));
+        ids.find(|id| !is_used(*id)).unwrap_or(Self(0))
     }
 }
 

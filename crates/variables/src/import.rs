@@ -69,6 +69,7 @@ impl Import {
                 Some(_) => return Err(Refusal::NameTaken { name: name.clone() }),
             }
         }
+        self.check_references()?;
         let documents = std::iter::once(document).chain(self.snapshots.values());
         let depth = documents.map(|document| document.to_value().depth()).max().unwrap_or(0);
         if depth > VALUE_DEPTH_MAX + DOCUMENT_DEPTH {
@@ -77,6 +78,22 @@ impl Import {
             return Err(Refusal::InvalidArgument { what: "document", expected, found });
         }
         Ok(ImportedDocument { import: self.clone(), seen, made })
+    }
+}
+
+impl Import {
+    /// Checks that every path of a large value agrees with the digest that its document names.
+    fn check_references(&self) -> Result<(), Refusal> {
+        let documents = std::iter::once(&self.document).chain(self.snapshots.values());
+        let variables = documents.flat_map(|document| document.variables.values());
+        for (variable, _) in variables {
+            variable.stored.check_form().map_err(|found| Refusal::InvalidArgument {
+                what: "document",
+                expected: "large values with a path, a digest, a size and a type that agree",
+                found,
+            })?;
+        }
+        Ok(())
     }
 }
 

@@ -45,6 +45,7 @@ mod members;
 mod name;
 mod op;
 mod refusal;
+mod run_origin;
 mod state;
 mod stored;
 mod variable;
@@ -63,6 +64,7 @@ pub use layer::{Author, Layer, PublishedRecord, Shared, Variables, layer_after};
 pub use name::{InvalidName, Name, NameWarning};
 pub use op::{Call, Delete, Get, Init, Op, ReadForm, Rename, Reply, Rollback, Set, TakeCheckpoint, Written};
 pub use refusal::Refusal;
+pub use run_origin::RunOrigin;
 pub use state::{
     Checkpoint, DocumentExtra, ExecutionConfig, INITIAL_STATE, Mutation, Origin, SeenLayer, Snapshot, State,
 };

@@ -91,6 +91,29 @@ impl Stored {
         Self::Inline { value_type: ValueType::Null, value: Value::Null }
     }
 
+    /// Checks a value that another run or a document gives: a path of a large value agrees with its description, and a large
+    /// value is not inline.
+    pub(crate) fn check_form(&self) -> Result<(), String> {
+        match self {
+            Self::Inline { value_type, value } => match size_bytes(value) {
+                size if value_type.spills() && size > INLINE_VALUE_BYTES_MAX => {
+                    Err(format!("a value of {size} bytes is stored in a file, not inline"))
+                }
+                _ => Ok(()),
+            },
+            Self::Reference(path) => match path.spill_digest() {
+                None => Ok(()),
+                Some(_) => Err(format!("{path} is a large value, without its digest, size and type")),
+            },
+            Self::Spilled(spill) => match spill.path.spill_digest() {
+                Some(named) if named != spill.sha256 => {
+                    Err(format!("{} is not the path of sha256 {}", spill.path, spill.sha256))
+                }
+                _ => Ok(()),
+            },
+        }
+    }
+
     /// Returns whether this is the value null.
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Inline { value: Value::Null, .. })
@@ -141,17 +164,54 @@ impl Stored {
 }
 
 impl Spill {
+    /// Checks that the bytes are those the reference describes: digest, size and type.
+    ///
+    /// # Errors
+    /// [`LoadFault::Corrupt`] with the first part of the reference that does not agree.
+    pub fn check(&self, bytes: &[u8]) -> Result<(), LoadFault> {
+        self.value_of(bytes)?;
+        if bytes.len() as u64 == self.size_bytes {
+            return Ok(());
+        }
+        let reason = format!("expected {} bytes, found {}", self.size_bytes, bytes.len());
+        Err(LoadFault::Corrupt { path: self.path.clone(), reason })
+    }
+
+    /// Checks the parts of a reference against each other, as [`Stored::store`] makes them for `state`.
+    pub(crate) fn check_parts(&self, state: StateId) -> Result<(), String> {
+        let is_text = !matches!(self.logical_type, ValueType::Json | ValueType::Array);
+        let extension = if is_text { "txt" } else { "json" };
+        let path = StorePath::of_spill(state, self.sha256, extension);
+        if self.path != path {
+            return Err(format!("expected the large value at {path}, found {}", self.path));
+        }
+        if !self.logical_type.spills() {
+            return Err(format!("a value of type {} never spills", self.logical_type));
+        }
+        if self.size_bytes <= INLINE_VALUE_BYTES_MAX {
+            return Err(format!("a value of {} bytes is not stored in a file", self.size_bytes));
+        }
+        Ok(())
+    }
+
     fn load(&self, files: &dyn Files) -> Result<Value, LoadFault> {
-        let bytes = read(&self.path, files)?;
-        let found = Digest::of(&bytes);
+        self.value_of(&read(&self.path, files)?)
+    }
+
+    /// Returns the value whose bytes these are.
+    ///
+    /// # Errors
+    /// [`LoadFault::Corrupt`] when the bytes are others than those the reference describes, or no value of its type.
+    pub fn value_of(&self, bytes: &[u8]) -> Result<Value, LoadFault> {
+        let found = Digest::of(bytes);
         if found != self.sha256 {
             let reason = format!("expected sha256 {}, found {found}", self.sha256);
             return Err(LoadFault::Corrupt { path: self.path.clone(), reason });
         }
         let value = if matches!(self.logical_type, ValueType::Json | ValueType::Array) {
-            json(&self.path, &bytes)?
+            json(&self.path, bytes)?
         } else {
-            text(&self.path, &bytes)?
+            text(&self.path, bytes)?
         };
         if self.logical_type.admits(&value) {
             return Ok(value);

@@ -24,18 +24,17 @@ impl CallerTime {
         context: &Context,
         last: Option<Timestamp>,
     ) -> Result<Timestamp, CliError> {
-        match (self.given, last) {
-            (Some(given), Some(last)) if given < last => {
-                context.say(format_args!(
-                    "--now {given} is before the last recorded time, which counts: {last}"
-                ));
-                Ok(last)
-            }
-            (Some(given), _) => Ok(given),
-            (None, last) => {
-                let now = clock::now_to_the_millisecond()?;
-                Ok(last.map_or(now, |last| last.max(now)))
-            }
+        if let (Some(given), Some(last)) = (self.given, last)
+            && given < last
+        {
+            context.say(format_args!("--now {given} is before the last recorded time, which counts: {last}"));
         }
+        self.at_or_after(last)
+    }
+
+    /// Returns the time, but none before `last`, and says nothing.
+    pub(super) fn at_or_after(self, last: Option<Timestamp>) -> Result<Timestamp, CliError> {
+        let now = self.given.map_or_else(clock::now_to_the_millisecond, Ok)?;
+        Ok(last.map_or(now, |last| last.max(now)))
     }
 }

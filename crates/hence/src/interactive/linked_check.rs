@@ -85,6 +85,13 @@ fn spawned(journal: &Journal, task: &State, there: &VariablesRun) -> Compared {
     if !names_this {
         return Compared::Broken("its run names another parent".to_owned());
     }
+    if own.id() != task.id() {
+        return Compared::Broken(format!(
+            "its run calls it {}, and {} is recorded here",
+            own.id(),
+            task.id()
+        ));
+    }
     if own.prompt().map(|prompt| &prompt.stored) != task.prompt().map(|prompt| &prompt.stored) {
         return Compared::Broken("its run has another prompt".to_owned());
     }

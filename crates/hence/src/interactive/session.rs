@@ -1,5 +1,6 @@
 //! One interactive run, shared with other processes.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -12,8 +13,8 @@ use hence_journal::RecordIndex;
 use hence_state::Profile;
 use hence_store::{NewRun, RunId, RunWriter, StoreError, StoreHandle};
 use hence_variables::{
-    Accepted, Call, Decision, Event, Files, LoadFault, NoFiles, Op, Reply, Spill, StateId, Stored, Timestamp,
-    ValueType, Workspace, apply, decide,
+    Accepted, Call, Decision, Event, Files, LoadFault, NoFiles, Op, Refusal, Reply, Spill, State, StateId,
+    Stored, Timestamp, ValueType, Workspace, apply, decide,
 };
 
 use super::loaded::{Loaded, StepVariables, StepsView, until};
@@ -263,6 +264,8 @@ impl<'a> Session<'a> {
             if let Call::On { state, op } = call
                 && op.changes_something()
             {
+                // Nothing is written to a shared scope for a call that is refused.
+                self.require_accepted(call, *state, &first, others)?;
                 shared_scopes = SharedScopes::take(self.context, self.workspace()?, *state, op, self.time)?;
             }
         }
@@ -277,22 +280,56 @@ impl<'a> Session<'a> {
         let Some(Loaded::Variables(mut run)) = self.run.take() else {
             return self.loaded().map(|_| Reply::Done);
         };
-        let (mut sink, _) = StoreSink::measured(&self.store, writer);
         let mut ground = StoreVariableFiles { store: &self.store, root: &self.root, shared_scopes: None };
         // The changes of other runs are recorded before the call is decided.
         let shared = match (call, &shared_scopes) {
             (Call::On { state, .. }, Some(shared_scopes)) => shares(&run, *state, shared_scopes),
             _ => Vec::new(),
         };
-        for early in first.into_iter().chain(shared) {
+        first.extend(shared);
+        let mut call = Cow::Borrowed(call);
+        if !run.has_ended() {
+            match accepted_after(run.workspace(), &first, &call, now, &ground) {
+                Ok(accepted) => call = Cow::Owned(accepted),
+                Err(refusal) => {
+                    // A refused call records nothing, not even what others wrote or what has expired.
+                    self.run = Some(Loaded::Variables(run));
+                    return Err(CliError::variables(&refusal));
+                }
+            }
+        }
+        let (mut sink, _) = StoreSink::measured(&self.store, writer);
+        for early in first {
             let (next, _) = run.call(&early, now, &mut ground, &mut sink)?;
             *run = next;
         }
         ground.shared_scopes = shared_scopes.as_mut();
-        let (mut run, reply) = run.call(call, now, &mut ground, &mut sink)?;
+        let (mut run, reply) = run.call(&call, now, &mut ground, &mut sink)?;
         stored_run::save(&self.store, &mut *sink.writer, &mut run, &mut self.snapshot);
         self.run = Some(Loaded::Variables(Box::new(run)));
         reply.map_err(|refusal| CliError::variables(&refusal))
+    }
+
+    /// Refuses a call that the rules refuse with what is known now, before a lease of a shared scope is taken.
+    fn require_accepted(
+        &self,
+        call: &Call,
+        state: StateId,
+        first: &[Call],
+        others: Option<Timestamp>,
+    ) -> Result<(), CliError> {
+        let workspace = self.workspace()?;
+        let (Loaded::Variables(run), Some(known)) = (self.loaded()?, workspace.state(state)) else {
+            return Ok(());
+        };
+        let shared_scopes = SharedScopes::look(self.context, known)?;
+        let shared = shared_scopes.as_ref().map(|scopes| shares(run, state, scopes)).unwrap_or_default();
+        let before: Vec<Call> = first.iter().cloned().chain(shared).collect();
+        let elsewhere = others.max(shared_scopes.as_ref().and_then(SharedScopes::last_moment));
+        let now = self.time.at_or_after(run.last_moment().max(elsewhere))?;
+        let ground = StoreVariableFiles { store: &self.store, root: &self.root, shared_scopes: None };
+        let accepted = accepted_after(workspace, &before, call, now, &ground);
+        accepted.map(|_| ()).map_err(|refusal| CliError::variables(&refusal))
     }
 
     /// Returns the calls to record before a call is decided: the news of the shared scopes for a read, and the results
@@ -339,6 +376,60 @@ impl<'a> Session<'a> {
             }
         }
         Ok(workspace)
+    }
+}
+
+/// Decides a call that is made after others; nothing is recorded. Returns the call as it is to be made: variables that expire
+/// with it are no change that its caller missed, so a count of mutations that it expects includes them.
+fn accepted_after(
+    workspace: &Workspace,
+    before: &[Call],
+    call: &Call,
+    now: Timestamp,
+    files: &dyn Files,
+) -> Result<Call, Refusal> {
+    let (mut workspace, mut call) = (Cow::Borrowed(workspace), call.clone());
+    let is_over = workspace.states().all(|state| state.lives_in().is_some() || state.status().is_terminal());
+    let is_rollback = matches!(call, Call::On { op: Op::Rollback(_), .. });
+    if is_over && !is_rollback {
+        // A process died before it recorded the end of the run, which any call records before it is refused.
+        return Ok(call);
+    }
+    for early in before {
+        if let Ok(Decision::Accept(Accepted { event: Some(event), .. })) =
+            decide(&workspace, early, now, files)
+        {
+            // An event that was decided on a workspace applies to that workspace.
+            let _ = apply(workspace.to_mut(), &event);
+        }
+    }
+    loop {
+        match decide(&workspace, &call, now, files)? {
+            Decision::Accept(_) => return Ok(call),
+            Decision::ExpireFirst(event) => {
+                let count = |workspace: &Workspace| workspace.state(event.state).map(State::mutation_count);
+                let known = count(&workspace);
+                if apply(workspace.to_mut(), &event).is_err() {
+                    return Ok(call);
+                }
+                if let Some(expected) = expected_count(&mut call).filter(|expected| **expected == known) {
+                    *expected = count(&workspace);
+                }
+            }
+        }
+    }
+}
+
+/// Returns the number of mutations that a call expects, if it can expect one.
+fn expected_count(call: &mut Call) -> Option<&mut Option<u64>> {
+    let Call::On { op, .. } = call else { return None };
+    match op {
+        Op::Set(set) => Some(&mut set.if_mutation_count),
+        Op::Delete(delete) => Some(&mut delete.if_mutation_count),
+        Op::Rename(rename) => Some(&mut rename.if_mutation_count),
+        Op::Checkpoint(checkpoint) => Some(&mut checkpoint.if_mutation_count),
+        Op::Rollback(rollback) => Some(&mut rollback.if_mutation_count),
+        _ => None,
     }
 }
 

@@ -2,20 +2,21 @@
 
 use std::path::Path;
 
-use hence_canon::Canonical;
+use hence_canon::{Canonical, Value};
 use hence_cognition::budget::Limits;
 use hence_engine::{Engine, Evidence, MemorySink, Replay, Request, ResumeError, Run, Variables};
-use hence_journal::verify::{Level, Report};
+use hence_journal::RecordIndex;
+use hence_journal::verify::{Level, Outcome, Reason, ReasonCode, Report};
 use hence_projection::Program;
 use hence_state::Profile;
 use hence_store::NewRun;
-use hence_variables::{Call, Op, Rollback, Set, TakeCheckpoint};
+use hence_variables::{Call, Event, Op, Rollback, RunOrigin, Set, TakeCheckpoint};
 
 use super::{DriveOptions, OpenRun, fork};
 use crate::args::position::{CheckpointArgs, RollbackArgs, VariablesArgs};
 use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs};
 use crate::commands::{self, PositionReport};
-use crate::interactive::{CallerTime, Session, StoreVariableFiles};
+use crate::interactive::{CallerTime, Session, StoreVariableFiles, spills_of};
 use crate::prelude::*;
 use crate::sink::StoreBlobs;
 use crate::skills::{self, FirstRecords};
@@ -30,11 +31,19 @@ impl OpenRun for VariablesProblem {
     }
 
     fn verify(&self, evidence: &Evidence<'_>, level: Level) -> Report {
-        Engine::new().verify(evidence, level)
+        let mut report = Engine::new().verify(evidence, level);
+        if level >= Level::Spec {
+            OriginFindings::of(evidence).add_to(&mut report);
+        }
+        report
     }
 
     fn replay(&self, evidence: &Evidence<'_>) -> Result<Replay, ResumeError> {
-        Engine::new().replay(evidence)
+        let replay = Engine::new().replay(evidence)?;
+        match OriginFindings::of(evidence).broken {
+            None => Ok(replay),
+            Some((index, reason)) => Err(ResumeError::Diverged { index, reason }),
+        }
     }
 
     fn resume(&self, _: &Context, journal: &Journal, _: DriveOptions<'_>) -> Result<Exit, CliError> {
@@ -128,6 +137,75 @@ impl OpenRun for VariablesProblem {
     }
 }
 
+/// The result of comparing the events of a run with what is outside of them: the problem, and the bytes of large values.
+#[derive(Default)]
+struct OriginFindings {
+    /// The first record that does not agree, with the reason.
+    broken: Option<(RecordIndex, String)>,
+    /// The parts that are only read from the record.
+    unchecked: Vec<String>,
+}
+
+impl OriginFindings {
+    /// Compares every event. A record that is no event is reported by the levels that decode it.
+    fn of(evidence: &Evidence<'_>) -> Self {
+        let mut findings = Self::default();
+        let Some(problem) = evidence.problem.map(|problem| &problem.value) else { return findings };
+        let Ok(events) = hence_engine::events(super::whole_records(evidence.journal), evidence.blobs) else {
+            return findings;
+        };
+        let run = problem.get("id").and_then(Value::as_str).unwrap_or_default();
+        let prompt = problem.get("inputs").and_then(|inputs| inputs.get("prompt")).and_then(Value::as_str);
+        let mut origin = RunOrigin::new(run, prompt);
+        let settings = problem.get("settings");
+        let forked = settings.and_then(|settings| settings.get("origin")?.get("run")?.as_str());
+        if let Some(forked) = forked {
+            origin = origin.forked_from(forked);
+        }
+        for (index, event) in &events {
+            let compared = origin.check(event).and_then(|chosen| {
+                findings.unchecked.extend(chosen.into_iter().map(|id| {
+                    format!("{id}: not the id that follows from the run, read from record {index}")
+                }));
+                findings.check_large_values(evidence, event)
+            });
+            if let Err(reason) = compared {
+                findings.broken = Some((*index, reason));
+                break;
+            }
+        }
+        findings
+    }
+
+    /// Compares the large values of an event with their bytes. A document may describe a file of another form as it likes.
+    fn check_large_values(&mut self, evidence: &Evidence<'_>, event: &Event) -> Result<(), String> {
+        for spill in spills_of(event).iter().filter(|spill| spill.path.spill_digest().is_some()) {
+            match evidence.blobs.get(&spill.sha256) {
+                Ok(Some(bytes)) => spill.check(&bytes).map_err(|fault| fault.to_string())?,
+                // A store that lacks a blob, or has another one, is reported with the blobs of the run.
+                Ok(None) | Err(_) => {
+                    self.unchecked.push(format!("large value {}: not available", spill.sha256))
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the findings to the levels that show that a record follows from the problem.
+    fn add_to(self, report: &mut Report) {
+        for level in &mut report.levels {
+            if !matches!(level.level, Level::Spec | Level::Replay) {
+                continue;
+            }
+            level.unchecked.extend(self.unchecked.iter().cloned());
+            if let (Some((index, reason)), Outcome::Holds) = (&self.broken, &level.outcome) {
+                let reason = Reason { found: Some(reason.clone()), ..Reason::new(ReasonCode::ResultRefused) };
+                level.outcome = Outcome::broken(index.get(), reason);
+            }
+        }
+    }
+}
+
 fn perform(
     context: &Context,
     journal: &Journal,
@@ -149,4 +227,67 @@ fn perform(
         head: head.to_string(),
     })?;
     Ok(Exit::Yes)
+}
+
+#[cfg(test)]
+mod tests {
+    use hence_engine::events;
+    use hence_testkit::variables::World;
+    use hence_variables::{Change, Init, Stored};
+
+    use super::*;
+
+    /// Verifies the journal of a world with its large values; returns the reason why the level `spec` is broken, and what
+    /// it leaves unchecked.
+    fn verified(world: &World) -> (Option<String>, Vec<String>) {
+        let problem = world.document();
+        let mut blobs = world.sink.blobs.clone();
+        let large = world.files.0.values().map(|bytes| (hence_canon::Digest::of(bytes), bytes.to_vec()));
+        blobs.extend(large);
+        let evidence =
+            Evidence { problem: Some(&problem), ..Evidence::of_journal(&world.sink.journal, &blobs) };
+        let report = VariablesProblem.verify(&evidence, Level::Replay);
+        let replayed = VariablesProblem.replay(&evidence);
+        let spec = report.levels.iter().find(|level| level.level == Level::Spec).unwrap();
+        let broken = match &spec.outcome {
+            Outcome::Broken(found) => found.reasons.first().and_then(|reason| reason.found.clone()),
+            _ => None,
+        };
+        assert_eq!(replayed.is_err(), broken.is_some(), "{broken:?}");
+        (broken, spec.unchecked.clone())
+    }
+
+    #[test]
+    fn a_prompt_other_than_that_of_the_problem_is_broken() {
+        assert_eq!(verified(&World::new()).0, None);
+        let (broken, _) = verified(&World::with(Init::with_prompt("another task")));
+        assert!(broken.is_some_and(|reason| reason.contains("another prompt")));
+    }
+
+    #[test]
+    fn ids_that_do_not_follow_from_the_run_are_named_as_unchecked() {
+        let (broken, unchecked) = verified(&World::new());
+        assert_eq!(broken, None);
+        assert!(unchecked.iter().any(|remark| remark.starts_with("state-00000001: not the id")));
+    }
+
+    #[test]
+    fn a_reference_that_does_not_describe_its_large_value_is_broken() {
+        let mut honest = World::new();
+        honest.set("large", "a".repeat(20_000));
+        assert_eq!(verified(&honest).0, None);
+        let recorded = events(&honest.sink.journal, &honest.sink.blobs).unwrap();
+        let mut event = recorded.last().unwrap().1.clone();
+        let Some(Change::Write { variable, .. }) = event.changes.first_mut() else { unreachable!() };
+        let Stored::Spilled(spill) = &mut variable.stored else { unreachable!() };
+        spill.size_bytes += 1;
+        let mut forged = World { files: honest.files, ..World::new() };
+        forged.run.as_mut().unwrap().carry(&event, &mut forged.sink).unwrap();
+        let (broken, _) = verified(&forged);
+        assert!(broken.is_some_and(|reason| reason.contains("expected 20001 bytes, found 20000")));
+        forged.files.0.clear();
+        let (broken, unchecked) = verified(&forged);
+        assert_eq!(broken, None);
+        assert!(unchecked.iter().any(|remark| remark.ends_with("not available")));
+    }
 }

@@ -269,7 +269,10 @@ fn a_temporary_variable_expires_when_another_state_advances_the_clock() {
     assert!(!world.out("vars list audit").contains("brief"));
     assert!(world.out("vars list audit --at 2").contains("brief"));
     assert!(world.hence("vars get audit brief --peek").contains("not_found (rule READ-2)"));
+    // A refused command records nothing, and the next accepted one records the end as well.
     assert!(world.hence("vars get audit brief").contains("not_found (rule READ-2)"));
+    assert!(!world.out("log audit").contains("vars.expire"));
+    world.out("vars set audit later 1");
     assert!(world.out("log audit").contains("vars.expire"));
 }
 

@@ -12,13 +12,19 @@ use crate::limits::{CHILDREN_MAX, TREE_DEPTH_MAX, TREE_NODES_MAX};
 use crate::state::INITIAL_STATE;
 use crate::{
     Action, Change, CheckpointId, ExecutionConfig, Files, Home, Init, Name, Origin, Refusal, Reply, Shared,
-    State, StateId, StateView, Status, Stored, Timestamp, ValueType, Variable, Workspace,
+    Spill, State, StateId, StateView, Status, Stored, Timestamp, ValueType, Variable, Workspace,
 };
 
 /// The source of a prompt.
 const USER_INPUT: &str = "user_input";
 
-pub(super) fn init(workspace: &Workspace, init: &Init, now: Timestamp) -> Result<Accepted, Refusal> {
+/// Decides the birth of a state. Its prompt is `recorded` when only its reference is known.
+pub(super) fn init(
+    workspace: &Workspace,
+    init: &Init,
+    recorded: Option<&Spill>,
+    now: Timestamp,
+) -> Result<Accepted, Refusal> {
     let id = match &init.state_id {
         Some(text) => text.parse()?,
         None => workspace.next_state_id(),
@@ -26,13 +32,13 @@ pub(super) fn init(workspace: &Workspace, init: &Init, now: Timestamp) -> Result
     if workspace.state(id).is_some() {
         return Err(Refusal::StateExists { state: id });
     }
-    let prompt = match &init.prompt {
-        None | Some(Value::Null) => return Err(Refusal::MissingPrompt),
-        Some(text @ Value::String(_)) => text,
-        Some(other) => return Err(Refusal::PromptNotText { found: other.kind() }),
+    let (stored, spill) = match (recorded, &init.prompt) {
+        (Some(spill), _) => (Stored::Spilled(spill.clone()), None),
+        (None, None | Some(Value::Null)) => return Err(Refusal::MissingPrompt),
+        (None, Some(text @ Value::String(_))) => Stored::store(id, ValueType::Text, text),
+        (None, Some(other)) => return Err(Refusal::PromptNotText { found: other.kind() }),
     };
     let creation = creation(workspace, init, now)?;
-    let (stored, spill) = Stored::store(id, ValueType::Text, prompt);
     let variable = Variable {
         source: Some(USER_INPUT.into()),
         read_only: true,

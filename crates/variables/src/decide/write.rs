@@ -11,17 +11,23 @@ use crate::limits::VARIABLES_MAX;
 use crate::op::Written;
 use crate::{
     Action, Delete, Event, Files, Found, Get, Home, Name, Operation, Origin, ReadForm, Refusal, Rename,
-    Reply, Scope, Set, SpillFile, StateView, Status, StorePath, Stored, Timestamp, ValueType, Variable,
+    Reply, Scope, Set, Spill, SpillFile, StateView, Status, StorePath, Stored, Timestamp, ValueType,
+    Variable,
 };
 
-pub(super) fn set(view: StateView<'_>, set: &Set, now: Timestamp) -> Result<Accepted, Refusal> {
+pub(super) fn set(
+    view: StateView<'_>,
+    set: &Set,
+    recorded: Option<&Spill>,
+    now: Timestamp,
+) -> Result<Accepted, Refusal> {
     check_open(view.state, set.if_mutation_count)?;
     let name: Name = set.name.parse()?;
     if name.is_prompt() {
         return Err(Refusal::ReadOnly { name });
     }
     if name.is_final() {
-        return final_answer(view, set, name, now);
+        return final_answer(view, set, recorded, name, now);
     }
     let scope = parse_scope(view, set.scope.as_ref())?;
     let found = find(view, scope, &name);
@@ -31,7 +37,7 @@ pub(super) fn set(view: StateView<'_>, set: &Set, now: Timestamp) -> Result<Acce
         return Err(Refusal::ReadOnly { name });
     }
     let ttl_seconds = ttl_seconds(set, &name, home)?;
-    let (stored, spill) = stored(view, set, &name)?;
+    let (stored, spill) = stored(view, set, recorded, &name)?;
     if found.is_none() && view.visible_count() >= VARIABLES_MAX {
         return Err(Refusal::TooManyVariables);
     }
@@ -41,13 +47,19 @@ pub(super) fn set(view: StateView<'_>, set: &Set, now: Timestamp) -> Result<Acce
 }
 
 /// Writes `Final`. Its first non-null value completes the task.
-fn final_answer(view: StateView<'_>, set: &Set, name: Name, now: Timestamp) -> Result<Accepted, Refusal> {
+fn final_answer(
+    view: StateView<'_>,
+    set: &Set,
+    recorded: Option<&Spill>,
+    name: Name,
+    now: Timestamp,
+) -> Result<Accepted, Refusal> {
     let plain = set.scope.is_none() && set.ttl_seconds.is_none() && set.read_only.is_none();
     if !plain {
         let reason = "it takes no scope, ttl_seconds or read_only";
         return Err(Refusal::Special { name, reason, rule: "FINAL-7" });
     }
-    let (stored, spill) = stored(view, set, &name)?;
+    let (stored, spill) = stored(view, set, recorded, &name)?;
     if !stored.is_null()
         && let Some(child) = incomplete_child(view)
     {
@@ -116,8 +128,17 @@ fn ttl_seconds(set: &Set, name: &Name, home: Home) -> Result<Option<u64>, Refusa
     }
 }
 
-/// Checks type and path and stores the value, in a file of its own when it is large.
-fn stored(view: StateView<'_>, set: &Set, name: &Name) -> Result<(Stored, Option<SpillFile>), Refusal> {
+/// Checks type and path and stores the value, in a file of its own when it is large. A value of which a record has only the
+/// reference is stored already.
+fn stored(
+    view: StateView<'_>,
+    set: &Set,
+    recorded: Option<&Spill>,
+    name: &Name,
+) -> Result<(Stored, Option<SpillFile>), Refusal> {
+    if let Some(spill) = recorded {
+        return Ok((Stored::Spilled(spill.clone()), None));
+    }
     let value_type = match &set.value_type {
         Some(text) => text.parse().map_err(Refusal::InvalidType)?,
         None => ValueType::infer(&set.value),
@@ -129,7 +150,8 @@ fn stored(view: StateView<'_>, set: &Set, name: &Name) -> Result<(Stored, Option
     check_depth("value", &set.value)?;
     match &set.value {
         Value::String(text) if value_type == ValueType::FilePath => {
-            Ok((Stored::Reference(StorePath::from_reference(text)?), None))
+            let path = StorePath::from_reference(text)?.of_another_program()?;
+            Ok((Stored::Reference(path), None))
         }
         value => Ok(Stored::store(view.state.id, value_type, value)),
     }

@@ -5,7 +5,12 @@ use hence_canon::{Object, Value};
 use crate::document::{history, variable};
 use crate::limits::VARIABLES_MAX;
 use crate::members::Members;
-use crate::{Scope, State, StateView, Variables, VisibleVariables};
+use crate::{Scope, State, StateView, Status, Variables, VisibleVariables};
+
+/// The member of a document's metadata that says what ended a task whose `Final` does not show it.
+pub(super) const ENDED_BY: &str = "ended_by";
+/// The run ended the task.
+pub(super) const ENDED_BY_RUN: &str = "run";
 
 /// Returns the document of a state: what it sees, its newest log entries, its checkpoints and the counts.
 ///
@@ -13,6 +18,12 @@ use crate::{Scope, State, StateView, Variables, VisibleVariables};
 /// variables past the limit of a document: of those of the widest scope it then has as many as fit, and says how many it
 /// leaves out.
 pub fn export(view: StateView<'_>) -> Value {
+    export_as(view, view.state().status())
+}
+
+/// Returns the document of a state whose task has this status: the end of a run whose steps write the variables is the end
+/// of its task, with or without a `Final`. The document then says that the run ended it.
+pub fn export_as(view: StateView<'_>, status: Status) -> Value {
     let state = view.state();
     let (visible, left_out) = fitting(view.visible());
     let mutations: Value = state.log().map(history::encode_mutation).collect();
@@ -21,7 +32,7 @@ pub fn export(view: StateView<'_>) -> Value {
     head(state)
         .set("variables", variables(&visible))
         .set("history", lists.rest(&state.extra.history).object())
-        .set("metadata", metadata(state, &visible, left_out))
+        .set("metadata", metadata(state, status, &visible, left_out))
         .rest(&state.extra.document)
         .object()
         .into()
@@ -71,7 +82,7 @@ pub(super) fn variables_of(variables: &Variables, scope: Scope) -> Object {
     encoded.map(|(name, variable)| (name.shared(), variable::encode(variable, Some(scope)))).collect()
 }
 
-fn metadata(state: &State, visible: &VisibleVariables, left_out: usize) -> Object {
+fn metadata(state: &State, status: Status, visible: &VisibleVariables, left_out: usize) -> Object {
     let sizes = visible.values().map(|found| found.variable.stored.size_bytes());
     // A document may claim any size for a value that is stored in a file.
     let total = sizes.fold(0, u64::saturating_add);
@@ -83,7 +94,8 @@ fn metadata(state: &State, visible: &VisibleVariables, left_out: usize) -> Objec
         .set("checkpoint_count", state.checkpoints().len())
         .set("total_size_bytes", total)
         .some("execution_config", state.config().map(|config| config.members().clone()))
-        .set("completion_status", state.status())
+        .set("completion_status", status)
+        .some(ENDED_BY, (status != state.status()).then_some(ENDED_BY_RUN))
         .some("variables_left_out", (left_out > 0).then_some(left_out as u64))
         .rest(&state.extra.metadata)
         .object()

@@ -5,8 +5,8 @@
 use hence_canon::{Object, Value};
 
 use crate::document::export::variables_of;
-use crate::document::{export, export_snapshot, history};
-use crate::{Mutation, Scope, StateId, StateView, StorePath};
+use crate::document::{export_as, export_snapshot, history};
+use crate::{Mutation, Scope, StateId, StateView, Status, StorePath};
 
 /// A file to write.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -57,8 +57,13 @@ pub fn history_entry(mutation: &Mutation) -> Value {
 
 /// Returns every view file of a state except its log: the document, the snapshots and the layers it sees.
 pub fn view_files(view: StateView<'_>) -> Vec<ViewFile> {
+    view_files_as(view, view.state().status())
+}
+
+/// Returns the view files of a state whose task has this status, see [`export_as`].
+pub fn view_files_as(view: StateView<'_>, status: Status) -> Vec<ViewFile> {
     let state = view.state();
-    let document = ViewFile { path: state_file(state.id(), STATE_FILE), content: export(view) };
+    let document = ViewFile { path: state_file(state.id(), STATE_FILE), content: export_as(view, status) };
     let snapshots = state.checkpoints().iter().filter_map(|checkpoint| {
         let path = StorePath::of_snapshot(state.id(), checkpoint.id);
         Some(ViewFile { path, content: export_snapshot(view, &checkpoint.name)? })

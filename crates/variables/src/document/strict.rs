@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use hence_canon::read::Reader;
 use hence_canon::{JsonPointer, Object, Value, words};
 
+use crate::document::export::{ENDED_BY, ENDED_BY_RUN};
 use crate::document::variable;
 use crate::limits::{
     CHECKPOINTS_MAX, HISTORY_ENTRIES_MAX, INLINE_VALUE_BYTES_MAX, NAME_BYTES_MAX, VARIABLES_MAX,
@@ -295,6 +296,10 @@ impl Findings {
         let Ok(Some(status)) = metadata.optional_parsed::<Status>("completion_status") else { return };
         let answer = document.get("variables").and_then(|variables| variables.get(FINAL));
         let value = answer.and_then(|answer| answer.get("value")).unwrap_or(&Value::Null);
+        let is_ended_by_run = metadata.value(ENDED_BY).and_then(Value::as_str) == Some(ENDED_BY_RUN);
+        if is_ended_by_run && status.is_terminal() {
+            return;
+        }
         if (status == Status::Complete) == value.is_null() {
             let found = if value.is_null() { "null" } else { "set" };
             let reason = format!("status is {status} while Final is {found}");

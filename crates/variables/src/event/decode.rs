@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use hence_canon::Value;
 use hence_canon::read::{self, Finding, Reader};
+use hence_canon::{JsonPointer, Value};
 
+use crate::decide::first_difference;
 use crate::document::{Document, variable};
 use crate::event::{Change, Creation, Entry, Event, Place, Spawner};
 use crate::import::{Import, ImportedDocument};
@@ -12,18 +13,22 @@ use crate::members::{by_key, whole_count};
 use crate::{CheckpointId, ExecutionConfig, PublishedRecord, Scope, Shared};
 
 impl Event {
-    /// Reads an event.
+    /// Reads an event. It is written in one way only: with these members and no others.
     ///
     /// # Errors
     /// The first [`Finding`].
     pub fn from_value(value: &Value) -> Result<Self, Finding> {
         let mut reader = Reader::new(value)?;
-        Ok(Self {
+        let event = Self {
             state: reader.parsed("state")?,
             at: reader.parsed("at")?,
             action: reader.parsed("action")?,
             changes: reader.list("changes", decode_change)?,
-        })
+        };
+        match first_difference(Some(&event.to_value()), Some(value), &JsonPointer::root()) {
+            None => Ok(event),
+            Some(difference) => Err(Finding::other(difference)),
+        }
     }
 }
 

@@ -136,6 +136,7 @@ pub(super) fn finish(
     session: &mut Session<'_>,
     args: &FinalArgs,
 ) -> Result<Exit, CliError> {
+    let handler = args.on_complete.as_deref().map(handler::Command::parse).transpose()?;
     let (value, value_type) = value::typed(&args.value, None)?;
     let set = Set {
         value_type,
@@ -144,7 +145,7 @@ pub(super) fn finish(
         ..Set::final_answer(value)
     };
     let done = change(context, session, args.target.state, ("write", "Final"), Op::Set(set))?;
-    handle(context, session, args.target.state, args.on_complete.as_deref(), done)
+    handle(context, session, args.target.state, handler.as_ref(), done)
 }
 
 /// Runs the completion handler after a change that ended a task. The change is refused on a task that has ended, so the
@@ -153,7 +154,7 @@ fn handle(
     context: &Context,
     session: &Session<'_>,
     named: Option<StateId>,
-    command: Option<&str>,
+    command: Option<&handler::Command>,
     done: Exit,
 ) -> Result<Exit, CliError> {
     let state = session.state(named)?;
@@ -214,13 +215,15 @@ pub(super) fn rollback(
 }
 
 pub(super) fn fail(context: &Context, session: &mut Session<'_>, args: &EndArgs) -> Result<Exit, CliError> {
+    let handler = args.on_complete.as_deref().map(handler::Command::parse).transpose()?;
     let op = Op::Fail { reason: args.reason.as_deref().map(Into::into) };
     let done = change(context, session, args.target.state, ("fail", ""), op)?;
-    handle(context, session, args.target.state, args.on_complete.as_deref(), done)
+    handle(context, session, args.target.state, handler.as_ref(), done)
 }
 
 pub(super) fn cancel(context: &Context, session: &mut Session<'_>, args: &EndArgs) -> Result<Exit, CliError> {
+    let handler = args.on_complete.as_deref().map(handler::Command::parse).transpose()?;
     let op = Op::Cancel { reason: args.reason.as_deref().map(Into::into) };
     let done = change(context, session, args.target.state, ("cancel", ""), op)?;
-    handle(context, session, args.target.state, args.on_complete.as_deref(), done)
+    handle(context, session, args.target.state, handler.as_ref(), done)
 }

@@ -4,7 +4,9 @@ mod folder;
 
 use hence_canon::canonical_bytes;
 use hence_journal::Reader;
-use hence_variables::document::storage::{HISTORY_FILE, history_entry, layer_path, state_folder, view_files};
+use hence_variables::document::storage::{
+    HISTORY_FILE, history_entry, layer_path, state_folder, view_files_as,
+};
 use hence_variables::{Scope, Spill, StateId, StateView, StorePath};
 
 use self::folder::{Documents, Layer, Origin, Target};
@@ -99,7 +101,8 @@ fn add_state(
     let paths = |scope| Some((layer_path(view, scope)?, scope));
     let layers: Vec<(StorePath, Scope)> = Scope::LOOKUP_ORDER.into_iter().filter_map(paths).collect();
     documents.temporary.insert(state, None);
-    for file in view_files(view) {
+    let status = session.loaded()?.status_of(view.state());
+    for file in view_files_as(view, status) {
         let text = format!("{}\n", hence_canon::pretty(&file.content)).into_bytes();
         match layers.iter().find(|(path, _)| *path == file.path) {
             None => {

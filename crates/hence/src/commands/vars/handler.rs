@@ -21,16 +21,33 @@ const TIMEOUT: Duration = Duration::from_secs(600);
 /// The part of its output that is shown.
 const SHOWN_BYTES_MAX: u64 = 64 * 1024;
 
+/// The words of a handler: the program, and its arguments.
+pub(super) struct Command {
+    program: String,
+    arguments: Vec<String>,
+}
+
+impl Command {
+    /// Reads the command of a handler, before anything is recorded.
+    pub(super) fn parse(text: &str) -> Result<Self, CliError> {
+        let mut words = split_words(text)?.into_iter();
+        match words.next().filter(|program| !program.is_empty()) {
+            Some(program) => Ok(Self { program, arguments: words.collect() }),
+            None => Err(CliError::new(Code::Argument, "--on-complete names no program")),
+        }
+    }
+}
+
 /// Runs the handler of a task that has just ended.
 pub(super) fn run(
     context: &Context,
     session: &Session<'_>,
     (state, status): (StateId, Status),
-    command: &str,
+    command: &Command,
 ) -> Result<Exit, CliError> {
-    let words = split_words(command)?;
-    let Some((path, arguments)) = words.split_first() else { return Ok(Exit::Yes) };
-    let listed: Value = words.iter().map(|word| Value::from(word.as_str())).collect();
+    let Command { program: path, arguments } = command;
+    let words = std::iter::once(path).chain(arguments);
+    let listed: Value = words.map(|word| Value::from(word.as_str())).collect();
     let entry = |members: Object| members.with("state", state).with("command", listed.clone());
     note(session, &entry(Object::new().with("handler", "begun")))?;
     let set = [
