@@ -1,8 +1,11 @@
 //! The texts that a text stands for when its encodings are undone, each with a way back to the text itself.
 
 mod dump;
+mod quotes;
 
 use std::ops::Range;
+
+use quotes::{Reading, continued_line, joint};
 
 /// The number of encodings that may be nested: base64 of JSON in a query is three.
 const DEPTH_MAX: usize = 3;
@@ -20,8 +23,16 @@ pub(super) struct Decoded {
 /// A kind of encoding that is undone.
 #[derive(Clone, Copy)]
 enum Kind {
-    /// Each escape stands for some bytes, and every other byte for itself.
-    Escapes(fn(&[u8]) -> Unescaped),
+    /// Each escape, which begins with one of these signs, stands for some bytes, and every other byte for itself.
+    Escapes(&'static [u8], fn(&[u8]) -> Unescaped),
+    /// Percent signs before the numbers of characters, as JavaScript's `escape` writes them.
+    PercentCharacters,
+    /// Entities of HTML without `;`, with a blank after each.
+    SpacedEntities,
+    /// Quotations that shells interrupt.
+    Quotes(Reading),
+    /// One kind of quotes, doubled inside a quotation, as in CSV and SQL.
+    DoubledQuotes(fn(&[u8]) -> Unescaped),
     /// Blanks and line breaks, as tools put them into long base64.
     Blanks,
     /// The zeros that UTF-16 puts between the letters of a text.
@@ -36,12 +47,19 @@ enum Kind {
     Decimal,
 }
 
-const KINDS: [Kind; 13] = [
-    Kind::Escapes(percent),
-    Kind::Escapes(form),
-    Kind::Escapes(backslash),
-    Kind::Escapes(entity),
-    Kind::Escapes(quoted_printable),
+const KINDS: [Kind; 20] = [
+    Kind::Escapes(b"%", percent),
+    Kind::Escapes(b"%+", form),
+    Kind::Escapes(b"\\", backslash),
+    Kind::Escapes(b"&", entity),
+    Kind::Escapes(b"=", quoted_printable),
+    Kind::PercentCharacters,
+    Kind::SpacedEntities,
+    Kind::Quotes(Reading::Both),
+    Kind::Quotes(Reading::Single),
+    Kind::Quotes(Reading::SingleCut),
+    Kind::DoubledQuotes(doubled::<b'"'>),
+    Kind::DoubledQuotes(doubled::<b'\''>),
     Kind::Blanks,
     Kind::Zeros,
     Kind::Base64(0),
@@ -50,6 +68,19 @@ const KINDS: [Kind; 13] = [
     Kind::Base64(3),
     Kind::Hexadecimal(0),
     Kind::Hexadecimal(1),
+];
+
+/// The kinds that are looked for where doubled quotes were undone: every JSON text has empty texts, which look like them.
+const DOUBLED_KINDS: [Kind; 9] = [
+    Kind::Escapes(b"%", percent),
+    Kind::Escapes(b"%+", form),
+    Kind::Escapes(b"\\", backslash),
+    Kind::Escapes(b"&", entity),
+    Kind::Quotes(Reading::Both),
+    Kind::Quotes(Reading::Single),
+    Kind::Quotes(Reading::SingleCut),
+    Kind::DoubledQuotes(doubled::<b'"'>),
+    Kind::DoubledQuotes(doubled::<b'\''>),
 ];
 
 /// The kinds that are rare and costly, so that nothing is looked for inside them and they are not looked for inside others.
@@ -83,14 +114,15 @@ impl Decoded {
             whole.undo(kind).iter().for_each(&mut *each);
         }
         whole.each_dump(each);
-        if let Some(plain) = whole.undo(Kind::Escapes(backslash)) {
+        if let Some(plain) = whole.undo(Kind::Escapes(b"\\", backslash)) {
             // A dump in a text of JSON has `\n` for its line breaks.
             plain.each_dump(each);
         }
-        whole.each_inside(&KINDS, DEPTH_MAX, each);
+        whole.each_inside(&KINDS, &KINDS, DEPTH_MAX, each);
     }
 
-    fn each_inside(&self, kinds: &[Kind], depth: usize, each: &mut dyn FnMut(&Self)) {
+    /// Undoes `kinds`, and inside of each those of `all` that may follow it.
+    fn each_inside(&self, kinds: &[Kind], all: &[Kind], depth: usize, each: &mut dyn FnMut(&Self)) {
         for kind in kinds {
             let Some(inner) = self.undo(*kind) else { continue };
             each(&inner);
@@ -102,10 +134,11 @@ impl Decoded {
                     Kind::Base64(_) | Kind::Hexadecimal(_) => !is_between,
                     Kind::Blanks => !is_run,
                     Kind::Base32(_) | Kind::Decimal => false,
-                    Kind::Zeros | Kind::Escapes(_) => true,
+                    _ => true,
                 };
-                let next: Vec<Kind> = KINDS.into_iter().filter(follows).collect();
-                inner.each_inside(&next, depth - 1, each);
+                let all = if matches!(kind, Kind::DoubledQuotes(_)) { &DOUBLED_KINDS } else { all };
+                let next: Vec<Kind> = all.iter().copied().filter(follows).collect();
+                inner.each_inside(&next, all, depth - 1, each);
             }
         }
     }
@@ -125,9 +158,15 @@ impl Decoded {
     /// Undoes one kind of encoding; `None` when there is none.
     fn undo(&self, kind: Kind) -> Option<Self> {
         match kind {
-            Kind::Escapes(unescape) => self.unescape(unescape),
-            Kind::Blanks => self.unescape(line_break),
-            Kind::Zeros => self.unescape(zero),
+            Kind::Escapes(signs, unescape) => self.unescape_if(signs, unescape, unescape),
+            Kind::PercentCharacters => self.unescape_if(b"%", percent_beyond_utf8, percent_character),
+            Kind::SpacedEntities => {
+                self.unescape_if(b"&", spaced_entity, |text| spaced_entity(text).or_else(|| entity(text)))
+            }
+            Kind::Quotes(reading) => self.unquote(reading),
+            Kind::DoubledQuotes(unescape) => self.unescape_if(b"'\"", unescape, unescape),
+            Kind::Blanks => self.unescape_if(b" \n\t\r\x0c", line_break, line_break),
+            Kind::Zeros => self.unescape_if(&[0], zero, zero),
             Kind::Base64(skip) => {
                 self.runs(skip, |text, at, skip, decoded| text.packed_run::<6>(at, skip, sextet, decoded))
             }
@@ -139,8 +178,17 @@ impl Decoded {
         }
     }
 
-    fn unescape(&self, unescape: fn(&[u8]) -> Unescaped) -> Option<Self> {
-        if !(0..self.bytes.len()).any(|at| unescape(self.bytes.get(at..).unwrap_or_default()).is_some()) {
+    /// Undoes escapes, which begin with one of some signs, if there is one that `needed` undoes.
+    fn unescape_if(
+        &self,
+        signs: &[u8],
+        needed: fn(&[u8]) -> Unescaped,
+        unescape: fn(&[u8]) -> Unescaped,
+    ) -> Option<Self> {
+        // Most texts have none of the signs, which is found out faster than anything else.
+        if !signs.iter().any(|sign| self.bytes.contains(sign))
+            || !(0..self.bytes.len()).any(|at| needed(self.bytes.get(at..).unwrap_or_default()).is_some())
+        {
             return None;
         }
         let size = self.bytes.len();
@@ -199,7 +247,14 @@ impl Decoded {
                     at += 1;
                     continue;
                 }
-                None => break,
+                None => {
+                    let rest = self.bytes.get(at..).unwrap_or_default();
+                    match continued_line(rest).or_else(|| joint(rest)).filter(|_| characters > 0) {
+                        Some(length) => at += length,
+                        None => break,
+                    }
+                    continue;
+                }
             };
             characters += 1;
             if characters > skip {
@@ -252,6 +307,10 @@ impl Decoded {
                 at += 2;
                 continue;
             }
+            if let Some(length) = continued_line(rest).or_else(|| joint(rest)).filter(|_| at > start) {
+                at += length;
+                continue;
+            }
             match rest {
                 [first, ..] if skipped < skip && nibble(*first).is_some() => {
                     skipped += 1;
@@ -263,6 +322,14 @@ impl Decoded {
                         at += 2;
                     }
                     _ if at > start && is_between_digits(*high) => at += 1,
+                    (Some(high), None) => match digit_of_next_line(rest) {
+                        // A line ends between the two digits of a byte.
+                        Some((low, length)) => {
+                            decoded.push(high << 4 | low, &self.original(&(at..at + length)));
+                            at += length;
+                        }
+                        None => return at,
+                    },
                     _ => return at,
                 },
                 _ => return at,
@@ -301,15 +368,66 @@ fn nibble(byte: u8) -> Option<u8> {
     char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 
+/// Returns the digit that begins the next line, after a digit that ends one, and the length of both with what stands between.
+fn digit_of_next_line(text: &[u8]) -> Option<(u8, usize)> {
+    let rest = text.get(1..)?;
+    let skipped = continued_line(rest).unwrap_or_default();
+    let blanks = rest
+        .get(skipped..)?
+        .iter()
+        .take_while(|byte| byte.is_ascii_whitespace())
+        .count()
+        .saturating_add(skipped);
+    let is_line_break = rest.get(..blanks)?.contains(&b'\n');
+    let digit = nibble(*rest.get(blanks)?)?;
+    is_line_break.then_some((digit, blanks + 2))
+}
+
 /// Returns whether dumps write this between the digits of two bytes.
 fn is_between_digits(byte: u8) -> bool {
     byte.is_ascii_whitespace() || b"\0:-,;_.|'\"{}[]()".contains(&byte)
 }
 
-/// Undoes `%2F`, in upper and lower case, of any byte.
+/// Undoes `%2F`, in upper and lower case, of any byte, and `%u20ac`.
 fn percent(text: &[u8]) -> Unescaped {
     let [b'%', high, low, ..] = text else { return None };
+    if *high == b'u' {
+        return unicode(text.get(2..)?, b"%u");
+    }
     Some((([nibble(*high)? << 4 | nibble(*low)?, 0, 0, 0], 1), 3))
+}
+
+/// Undoes `%e9` as the character with this number, and `%u20ac`.
+fn percent_character(text: &[u8]) -> Unescaped {
+    let ((bytes, count), length) = percent(text)?;
+    if length != 3 {
+        return Some(((bytes, count), length));
+    }
+    let mut plain = [0; 4];
+    let count = char::from(*bytes.first()?).encode_utf8(&mut plain).len();
+    Some(((plain, count), length))
+}
+
+/// Undoes a percent sign before a byte that is no part of UTF-8 with those after it, so that it is the number of a character.
+fn percent_beyond_utf8(text: &[u8]) -> Unescaped {
+    let byte = |at: usize| match text.get(at * 3..)? {
+        [b'%', high, low, ..] => Some(nibble(*high)? << 4 | nibble(*low)?),
+        _ => None,
+    };
+    // The bytes that continue a character are judged with the first one.
+    if !byte(0).is_some_and(|first| first >= 0xc0) {
+        return None;
+    }
+    let bytes: Vec<u8> = (0..4).map_while(byte).collect();
+    let is_character =
+        (2..=bytes.len()).any(|length| bytes.get(..length).is_some_and(|one| str::from_utf8(one).is_ok()));
+    if is_character { None } else { percent_character(text) }
+}
+
+/// Undoes `''` or `""`.
+fn doubled<const QUOTE: u8>(text: &[u8]) -> Unescaped {
+    matches!(text, [first, second, ..] if [*first, *second] == [QUOTE; 2])
+        .then_some((([QUOTE, 0, 0, 0], 1), 2))
 }
 
 /// Undoes percent signs and `+` for a blank, as in forms.
@@ -332,7 +450,8 @@ fn backslash(text: &[u8]) -> Unescaped {
         b'n' => b'\n',
         b'r' => b'\r',
         b't' => b'\t',
-        b'u' => return braced(rest).or_else(|| unicode(rest)),
+        b'\n' | b'\r' => return continued_line(text).map(|length| (([0; 4], 0), length)),
+        b'u' => return braced(rest).or_else(|| unicode(rest, b"\\u")),
         b'U' => return Some((character(rest.get(..8)?, 16)?, 10)),
         b'x' => return hexadecimal_escapes(text),
         b'0'..=b'3' => return octal(text),
@@ -377,21 +496,39 @@ fn braced(rest: &[u8]) -> Unescaped {
     Some((plain, length + 4))
 }
 
-/// Undoes the entities of HTML: numbers in either form, and the signs that must be written so.
+/// The names of the entities for the signs that must be written so.
+const ENTITIES: [(&[u8], u8); 5] =
+    [(b"amp", b'&'), (b"lt", b'<'), (b"gt", b'>'), (b"quot", b'"'), (b"apos", b'\'')];
+
+/// The most digits of the number of an entity, zeros at its start included.
+const ENTITY_DIGITS_MAX: usize = 10;
+
+/// Undoes the entities of HTML: numbers in either form, and the signs that must be written so, with or without `;`.
 fn entity(text: &[u8]) -> Unescaped {
-    let inner = text.strip_prefix(b"&")?;
-    let inner = inner.get(..inner.iter().take(10).position(|byte| *byte == b';')?)?;
-    let plain = match inner {
-        [b'#', b'x' | b'X', digits @ ..] => character(digits, 16)?,
-        [b'#', digits @ ..] => character(digits, 10)?,
-        b"amp" => ([b'&', 0, 0, 0], 1),
-        b"lt" => ([b'<', 0, 0, 0], 1),
-        b"gt" => ([b'>', 0, 0, 0], 1),
-        b"quot" => ([b'"', 0, 0, 0], 1),
-        b"apos" => ([b'\'', 0, 0, 0], 1),
-        _ => return None,
+    let (plain, length) = match text.strip_prefix(b"&")? {
+        [b'#', b'x' | b'X', rest @ ..] => numbered(rest, 16).map(|(plain, digits)| (plain, digits + 3))?,
+        [b'#', rest @ ..] => numbered(rest, 10).map(|(plain, digits)| (plain, digits + 2))?,
+        rest => {
+            let (name, sign) = ENTITIES.iter().find(|(name, _)| rest.starts_with(name))?;
+            (([*sign, 0, 0, 0], 1), name.len() + 1)
+        }
     };
-    Some((plain, inner.len() + 2))
+    let end = usize::from(text.get(length) == Some(&b';'));
+    Some((plain, length + end))
+}
+
+/// Returns the bytes of the character whose number begins a text, and the count of its digits.
+fn numbered(text: &[u8], radix: u32) -> Unescaped {
+    let is_digit = |byte: &&u8| char::from(**byte).is_digit(radix);
+    let digits = text.iter().take(ENTITY_DIGITS_MAX).take_while(is_digit).count();
+    Some((character(text.get(..digits)?, radix)?, digits))
+}
+
+/// Undoes an entity that is a number, has no `;` and is followed by a blank, together with the blank.
+fn spaced_entity(text: &[u8]) -> Unescaped {
+    let (plain, length) = entity(text).filter(|_| text.starts_with(b"&#"))?;
+    let is_spaced = text.get(length - 1) != Some(&b';') && text.get(length) == Some(&b' ');
+    is_spaced.then_some((plain, length + 1))
 }
 
 /// Undoes `=2F`, and `=` at the end of a line, as mails have them.
@@ -412,12 +549,11 @@ fn character(digits: &[u8], radix: u32) -> Option<Plain> {
     Some((plain, count))
 }
 
-/// Undoes the four digits after `\u`, and a second escape where two make one character.
-fn unicode(rest: &[u8]) -> Unescaped {
+/// Undoes the four digits after `\u` or another mark, and a second escape where two make one character.
+fn unicode(rest: &[u8], mark: &[u8]) -> Unescaped {
     let unit = |digits: Option<&[u8]>| u16::from_str_radix(str::from_utf8(digits?).ok()?, 16).ok();
     let first = unit(rest.get(..4))?;
-    let second =
-        rest.get(4..).and_then(|rest| rest.strip_prefix(b"\\u")).and_then(|rest| unit(rest.get(..4)));
+    let second = rest.get(4..).and_then(|rest| rest.strip_prefix(mark)).and_then(|rest| unit(rest.get(..4)));
     let pair = second.and_then(|second| char::decode_utf16([first, second]).next()?.ok());
     let (character, length) = match char::from_u32(u32::from(first)) {
         Some(character) => (character, 6),

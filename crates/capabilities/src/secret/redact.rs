@@ -23,7 +23,7 @@ const CUT_NEEDLE_BYTES_MAX: usize = 512;
 const LINE_BYTES_MIN: usize = 16;
 
 /// Replaces secrets in texts, also in base64 (with line breaks too), hexadecimal (with anything between the bytes),
-/// percent-encoded, escaped by backslashes, as entities of HTML, as quoted-printable, in UTF-16, up to three of these inside
+/// percent-encoded, escaped by backslashes, as entities of HTML, as quoted-printable, in quotations of shells, CSV and SQL, in UTF-16, up to three of these inside
 /// each other, in base32, as a list of decimal bytes, in dumps over several lines, line by line, without the blanks at their ends, and where a text begins or
 /// ends inside a secret.
 #[derive(Clone, Default)]

@@ -75,7 +75,7 @@ impl Decoded {
             for groups in READINGS {
                 if let Some(dump) = self.read_dump(groups, offsets) {
                     each(&dump);
-                    dump.each_inside(&KINDS, 1, each);
+                    dump.each_inside(&KINDS, &KINDS, 1, each);
                 }
             }
         }
