@@ -58,7 +58,8 @@ impl Guard {
             None => by_cookie.ok_or(Refusal::NoSession)?,
         };
         // A browser sends `Origin` with everything that changes something; `check_source` has compared it.
-        if bearer.is_none() && method != Method::GET && !headers.contains_key(header::ORIGIN) {
+        let is_safe = matches!(*method, Method::GET | Method::HEAD);
+        if bearer.is_none() && !is_safe && !headers.contains_key(header::ORIGIN) {
             return Err(Refusal::Origin("a page that does not say which it is".to_owned()));
         }
         if identity.has(role) {
@@ -80,4 +81,26 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?;
     // Anything that is no bearer token is a token that nobody has.
     Some(value.to_str().ok().and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn a_session_alone_may_look_and_not_change() {
+        let access = Access::default();
+        let secret = access.begin(Identity::new("ada", [])).expect("random bytes");
+        let hosts = Hosts::new("127.0.0.1:4000".parse().unwrap(), &[]);
+        let guard = Guard { access, hosts, cookie: "session".to_owned() };
+        let mut headers = HeaderMap::new();
+        headers.insert(header::COOKIE, HeaderValue::from_str(&format!("session={secret}")).unwrap());
+        for (method, is_allowed) in
+            [(Method::GET, true), (Method::HEAD, true), (Method::POST, false), (Method::DELETE, false)]
+        {
+            assert_eq!(guard.check_role(&headers, &method, Role::Read).is_ok(), is_allowed, "{method}");
+        }
+    }
 }

@@ -74,6 +74,7 @@ fn parameter(parameter: &Parameter) -> Value {
     let schema = match parameter.kind {
         ParameterKind::Text => json!({"type": "string"}),
         ParameterKind::Count(max) => json!({"type": "integer", "minimum": 0, "maximum": max}),
+        ParameterKind::Size(max) => json!({"type": "integer", "minimum": 1, "maximum": max}),
         ParameterKind::Flag => json!({"type": "boolean"}),
         ParameterKind::Word(words) => json!({"type": "string", "enum": words}),
         ParameterKind::Texts => json!({"type": "array", "items": {"type": "string"}}),

@@ -36,6 +36,8 @@ pub enum ParameterKind {
     Text,
     /// A whole number from 0 to this one.
     Count(u64),
+    /// A whole number from 1 to this one: the size of a part, which is never empty.
+    Size(u64),
     /// `true` or `false`.
     Flag,
     /// One of these words.

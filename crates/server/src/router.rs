@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
+use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method as HttpMethod, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
@@ -125,6 +126,9 @@ impl Shared {
     }
 }
 
+/// The parameters of a path, or the reason why they are no text.
+type Segments = Result<RawPathParams, RawPathParamsRejection>;
+
 /// Makes the routes of a service.
 pub(crate) fn routes(shared: Arc<Shared>) -> Router {
     let mut router = Router::new();
@@ -134,7 +138,7 @@ pub(crate) fn routes(shared: Arc<Shared>) -> Router {
     for operation in operations {
         let (path, filter) = (operation.path, filter(operation.method));
         let operation = Arc::new(operation);
-        let handler = move |State(shared): State<Arc<Shared>>, segments: RawPathParams, request: Request| {
+        let handler = move |State(shared): State<Arc<Shared>>, segments: Segments, request: Request| {
             answer(shared, operation.clone(), segments, request)
         };
         match paths.last_mut() {
@@ -184,10 +188,10 @@ async fn finish(
 async fn answer(
     shared: Arc<Shared>,
     operation: Arc<Operation>,
-    segments: RawPathParams,
+    segments: Segments,
     request: Request,
 ) -> Response {
-    match answer_or_refuse(&shared, operation, &segments, request).await {
+    match answer_or_refuse(&shared, operation, segments, request).await {
         Ok(response) => response,
         Err(refusal) => shared.refuse(&refusal),
     }
@@ -196,11 +200,14 @@ async fn answer(
 async fn answer_or_refuse(
     shared: &Arc<Shared>,
     operation: Arc<Operation>,
-    segments: &RawPathParams,
+    segments: Segments,
     request: Request,
 ) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
     let who = shared.guard.check_role(&parts.headers, &parts.method, operation.role)?;
+    let segments = segments.map_err(|_| {
+        Refusal::Request("the address is not UTF-8 when its percent signs are undone".to_owned())
+    })?;
     let segments = segments.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let last_event = parts.headers.get("last-event-id").map(|id| id.to_str().unwrap_or("?").to_owned());
     let call = Call::read(&operation, segments, parts.uri.query().unwrap_or_default())?

@@ -38,10 +38,10 @@ const fn texts(name: &'static str, about: &'static str) -> Parameter {
 
 const FROM: Parameter = count("from", "The place of the first item.");
 const LIMIT: Parameter =
-    Parameter::new("limit", ParameterKind::Count(ITEMS_MAX), "The most items; 100 without it.");
+    Parameter::new("limit", ParameterKind::Size(ITEMS_MAX), "The most items; 100 without it.");
 const OFFSET: Parameter = count("offset", "The first byte.");
 const BYTES: Parameter =
-    Parameter::new("bytes", ParameterKind::Count(RAW_BYTES_MAX), "The most bytes; 262144 without it.");
+    Parameter::new("bytes", ParameterKind::Size(RAW_BYTES_MAX), "The most bytes; 262144 without it.");
 const REVIEW: Parameter = text("review", "The review's id; without it the one that has the run's id.");
 
 pub(super) fn schema<T: JsonSchema>(schemas: &mut SchemaGenerator) -> Schema {
@@ -266,7 +266,7 @@ fn add_records(table: &mut Table) {
         },
     );
     let buckets =
-        Parameter::new("buckets", ParameterKind::Count(BUCKETS_MAX), "The most buckets; 500 without it.");
+        Parameter::new("buckets", ParameterKind::Size(BUCKETS_MAX), "The most buckets; 500 without it.");
     table.run(
         "/runs/{run}/spans/overview",
         "Show the whole timeline in buckets.",
@@ -337,7 +337,7 @@ fn add_trace(table: &mut Table) {
         Parameter::new("direction", ParameterKind::Word(DIRECTIONS), "Where to look from the node."),
         count("depth", "The most edges away from the node."),
         FROM,
-        Parameter::new("limit", ParameterKind::Count(NODES_MAX), "The most nodes; 300 without it."),
+        Parameter::new("limit", ParameterKind::Size(NODES_MAX), "The most nodes; 300 without it."),
     ];
     table.subject("/runs/{run}/lineage", "Show the lineage.", &parameters, |views, subject, call| {
         let around = around(call.text("node"), call.text("direction"), call.count("depth"))?;

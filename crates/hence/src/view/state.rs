@@ -204,8 +204,8 @@ impl Views {
         };
         // The state before the header is none.
         let first = after.or_else(|| last.checked_sub(1));
-        if first.is_some_and(|first| first > last) {
-            return Err(bad_request(format!("after: expected a record up to {last}, found {first:?}")));
+        if let Some(first) = first.filter(|first| *first > last) {
+            return Err(bad_request(format!("after: expected a record up to {last}, found {first}")));
         }
         let mut before: Option<Canonical> = None;
         let (at, state) = self.fold(run, at, |folded| {

@@ -100,7 +100,8 @@ impl FileStore {
         for entry in entries {
             let path = folder.path().join(&entry.name);
             let is_own = OWN_FILES.contains(&entry.name.as_str());
-            if let Some(misplaced) = self.misplaced_file(&path, entry.is_folder && is_own) {
+            if let Some(misplaced) = self.misplaced_file(&path, entry.is_folder && is_file_name(&entry.name))
+            {
                 findings.push(misplaced);
             } else if entry.is_folder || !is_own && AttachmentName::new(&entry.name).is_err() {
                 findings.push(Finding::Stray { path });
@@ -141,6 +142,7 @@ impl FileStore {
     pub(super) fn misplaced_entries(&self) -> Result<Vec<Finding>, StoreError> {
         let strays = self.catalog()?.strays.into_iter().map(|path| self.stray_run(path));
         let found = strays.chain(self.strange_entries()?).chain(self.check_tombstones()?);
+        let found = found.chain(self.wrong_tombstones()?);
         Ok(found.filter(|finding| finding.gravity() == Gravity::Damage).collect())
     }
 
@@ -152,8 +154,8 @@ impl FileStore {
         let folder = self.existing(run)?;
         let mut findings = Vec::new();
         for entry in self.disk.list(folder.path())? {
-            let is_own = OWN_FILES.contains(&entry.name.as_str());
-            findings.extend(self.misplaced_file(&folder.path().join(&entry.name), entry.is_folder && is_own));
+            let is_for_file = entry.is_folder && is_file_name(&entry.name);
+            findings.extend(self.misplaced_file(&folder.path().join(&entry.name), is_for_file));
         }
         Ok(findings)
     }
@@ -338,6 +340,13 @@ impl FileStore {
         };
         Ok(Some(Finding::StaleIndex { reason }))
     }
+}
+
+/// Returns whether a name in a run's folder is that of a file: one of the store's own, a cached view, a document or a log.
+fn is_file_name(name: &str) -> bool {
+    OWN_FILES.contains(&name)
+        || name == super::stored_view::VIEW_FILE
+        || [".json", ".ndjson"].iter().any(|end| name.ends_with(end))
 }
 
 fn unreadable(error: &DiskError) -> Finding {

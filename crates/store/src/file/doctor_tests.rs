@@ -159,3 +159,17 @@ fn a_run_whose_long_id_was_altered_is_damage() {
     let misnamed = format!("{folder}: it holds a journal, and its name is not that of a run");
     assert!(strays.contains(&misnamed), "{strays:?}");
 }
+
+#[test]
+fn a_folder_in_place_of_a_file_of_a_run_is_named() {
+    for name in ["times.ndjson", "view", "skill.json", "id"] {
+        let disk = with_run(1);
+        disk.create_folder(&Path::new("/store/runs/r").join(name)).unwrap();
+        let found: Vec<String> =
+            store_on(&disk).misplaced_in(&run()).unwrap().iter().map(ToString::to_string).collect();
+        assert!(
+            found.len() == 1 && found[0].contains("expected a file, found a folder"),
+            "{name}: {found:?}"
+        );
+    }
+}

@@ -337,7 +337,11 @@ impl Store for FileStore {
             return Ok(run);
         }
         let ids: Vec<RunId> = self.catalog()?.runs.into_iter().map(|(run, _)| run).collect();
-        find_prefix(prefix, ids.iter())
+        let found = find_prefix(prefix, ids.iter());
+        if let (Err(StoreError::PrefixNotFound { .. }), Ok(run)) = (&found, RunId::new(prefix)) {
+            self.refuse_wrong_tombstone(&run)?;
+        }
+        found
     }
 
     fn doctor(&self) -> &dyn Doctor {

@@ -9,15 +9,22 @@
 //!
 //! A run is thus there as a whole or not at all, and never gone without its tombstone.
 
+use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use hence_canon::Digest;
+use hence_canon::{Digest, Value};
+use hence_journal::Head;
 
 use super::disk::Entry;
 use super::folder_name::Decoded;
 use super::layout::RunFolder;
 use super::{FileStore, folder_name, lease, temporary};
-use crate::{DiskErrorKind, Durability, Finding, RunId, StoreError};
+use crate::error::Action;
+use crate::{DiskError, DiskErrorKind, Durability, Finding, RunId, StoreError};
+
+/// The format of a tombstone.
+const TOMBSTONE_FORMAT: &str = "hence-tombstone/1";
 
 /// The largest tombstone that is read: it holds one hash for each record.
 const TOMBSTONE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
@@ -95,6 +102,39 @@ impl FileStore {
         Ok(findings)
     }
 
+    /// Finds the tombstones that are those of other runs or contradict themselves.
+    ///
+    /// # Errors
+    /// [`StoreError::Disk`] when the folder cannot be listed.
+    pub(super) fn wrong_tombstones(&self) -> Result<Vec<Finding>, StoreError> {
+        let mut findings = Vec::new();
+        for entry in self.removed_entries()?.into_iter().filter(|entry| !entry.is_folder) {
+            let path = self.layout.removed().join(&entry.name);
+            // One that cannot be read is another finding.
+            let stone = self.disk.read_within(&path, TOMBSTONE_BYTES_MAX);
+            let reason = stone.ok().and_then(|stone| defect(&entry.name, &stone));
+            findings.extend(reason.map(|reason| Finding::Unreadable { path, reason }));
+        }
+        Ok(findings)
+    }
+
+    /// Refuses the tombstone of another run under the name of a run that does not exist.
+    ///
+    /// # Errors
+    /// [`StoreError::Disk`] that names the tombstone.
+    pub(super) fn refuse_wrong_tombstone(&self, run: &RunId) -> Result<(), StoreError> {
+        let path = self.layout.tombstone(run);
+        let Ok(Some(stone)) = self.read_tombstone(run) else { return Ok(()) };
+        match misnamed(&folder_name::encode(run), &stone) {
+            None => Ok(()),
+            Some(reason) => {
+                let source = Arc::new(io::Error::other(reason.clone()));
+                let kind = DiskErrorKind::NotPlain(reason);
+                Err(DiskError { action: Action::Read, path, kind, source }.into())
+            }
+        }
+    }
+
     fn removed_entries(&self) -> Result<Vec<Entry>, StoreError> {
         let removed = self.layout.removed();
         // A link in its place is a finding of its own.
@@ -116,6 +156,55 @@ impl FileStore {
         }
         self.disk.sync_folder(&folder)?;
         Ok(())
+    }
+}
+
+/// Describes a tombstone that names another run than its file does. One that names no run is not judged here.
+fn misnamed(name: &str, stone: &[u8]) -> Option<String> {
+    let stone = hence_canon::parse(stone).ok()?;
+    let run = stone.get("run").and_then(Value::as_str)?;
+    let is_named = RunId::new(run).is_ok_and(|run| folder_name::encode(&run) == name);
+    (!is_named).then(|| format!("the tombstone is damaged: it is that of run {run}, and its name is {name}"))
+}
+
+/// Describes what is wrong with a tombstone, as far as it can be seen from the tombstone itself: its format, its run, and
+/// whether its head is the hash of its last record and the number of its records.
+fn defect(name: &str, stone: &[u8]) -> Option<String> {
+    if let Some(misnamed) = misnamed(name, stone) {
+        return Some(misnamed);
+    }
+    let damaged = |reason: &str| Some(format!("the tombstone is damaged: {reason}"));
+    let Ok(stone) = hence_canon::parse(stone) else { return damaged("it is not JSON") };
+    let text = |key: &str| stone.get(key).and_then(Value::as_str);
+    if text("format") != Some(TOMBSTONE_FORMAT) || text("run").is_none() {
+        return damaged("it does not say that it is one, or of which run");
+    }
+    let Some(hashes) = stone.get("hashes").and_then(Value::as_array) else {
+        return damaged("its `hashes` are not a list");
+    };
+    // The hash of a record that could not be read is null.
+    let is_hash =
+        |hash: &Value| hash.is_null() || hash.as_str().is_some_and(|hash| hash.parse::<Digest>().is_ok());
+    if let Some(at) = hashes.iter().position(|hash| !is_hash(hash)) {
+        return damaged(&format!("its hash of record {at} is no hash"));
+    }
+    // A journal whose end could not be read has no head, and one whose header could not be read has no hashes.
+    let (Some(head), Some(last)) = (stone.get("head"), hashes.last()) else { return None };
+    let Some(Ok(head)) = head.as_str().map(str::parse::<Head>) else {
+        return damaged("its head is not HASH:COUNT");
+    };
+    let count = u64::try_from(hashes.len()).unwrap_or(u64::MAX);
+    if head.records.get() != count {
+        return damaged(&format!(
+            "its head counts {} records, and it has {count} hashes",
+            head.records.get()
+        ));
+    }
+    match last.as_str() {
+        Some(last) if *last != head.hash.to_string() => {
+            damaged(&format!("its head is {}, and the hash of its last record is {last}", head.hash))
+        }
+        _ => None,
     }
 }
 
@@ -178,6 +267,39 @@ mod tests {
             },
         );
         assert!(interrupted > 20, "{interrupted}");
+    }
+
+    #[test]
+    fn a_tombstone_of_another_run_or_one_that_contradicts_itself_is_named() {
+        let hashes: Vec<String> = (0..2_u8).map(|at| hence_canon::Digest::of(&[at]).to_string()).collect();
+        let stone = |run: &str, last: &str, count: u64| {
+            let (first, second) = (&hashes[0], &hashes[1]);
+            format!(
+                r#"{{"format":"hence-tombstone/1","run":"{run}","head":"{last}:{count}","hashes":["{first}","{second}"]}}"#
+            )
+        };
+        let whole = stone("r", &hashes[1], 2);
+        for (text, reason) in [
+            (whole.clone(), None),
+            (whole.replace("hashes\":[\"", "hashes\":[\"x"), Some("its hash of record 0 is no hash")),
+            (whole.replace("tombstone/1", "tombstone/x"), Some("it does not say that it is one")),
+            (whole[1..].to_owned(), Some("it is not JSON")),
+            (stone("r", &hashes[0], 2), Some("and the hash of its last record is")),
+            (stone("r", &hashes[1], 3), Some("its head counts 3 records, and it has 2 hashes")),
+            (stone("a4", &hashes[1], 2), Some("it is that of run a4, and its name is r")),
+        ] {
+            let disk = with_run(3);
+            let store = store_on(&disk);
+            store.remove_run(&run(), text.as_bytes()).unwrap();
+            let found: Vec<String> = store.misplaced().unwrap().iter().map(ToString::to_string).collect();
+            match reason {
+                None => assert_eq!(found, [""; 0]),
+                Some(reason) => assert!(found.len() == 1 && found[0].contains(reason), "{found:?}"),
+            }
+            let is_other = reason.is_some_and(|reason| reason.contains("a4"));
+            let error = store.find("r").unwrap_err();
+            assert_eq!(matches!(error, StoreError::Disk(_)), is_other, "{error}");
+        }
     }
 
     #[test]
