@@ -14,6 +14,7 @@ use hence_skills::{Determinism, Effect, Host, is_timer};
 
 use crate::arguments::Arguments;
 use crate::builtin::BuiltIn;
+use crate::contract::in_a_line;
 use crate::exchange::{ExchangeStore, Exchanges};
 use crate::families::FAMILIES;
 use crate::fixed_input;
@@ -251,6 +252,20 @@ impl Host for Library {
             (Determinism::Recorded, Effects::None | Effects::Reads) => Effect::Reads,
             (Determinism::Recorded, Effects::Writes) => Effect::Acts,
         }
+    }
+
+    fn refused_reply(&self, capability: &str, input: &Value, output: &Value) -> Option<String> {
+        // The contract was checked before the values of secrets became names.
+        if output.to_string().contains("[secret ") {
+            return None;
+        }
+        if capability == human::HUMAN_ASK {
+            let answer = output.get("value").unwrap_or(&Value::Null);
+            return human::check_answer(input, answer).err().map(|refusal| refusal.message.to_string());
+        }
+        let schema = self.declared.get(capability)?.output.as_ref()?;
+        let mismatches = schema.check(output);
+        (!mismatches.is_empty()).then(|| in_a_line(&mismatches))
     }
 
     fn recovery(&self, capability: &str) -> Recovery {

@@ -1,5 +1,6 @@
 //! Stores the records and blobs of a run.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use hence_canon::{Canonical, Digest, Value};
@@ -80,6 +81,24 @@ impl ExchangeStore for StoreExchanges {
 
 /// Reads blobs from a store.
 pub(crate) struct StoreBlobs<'a>(pub(crate) &'a StoreHandle);
+
+/// The large values in the folder of a bundle, one file for each, named by its digest.
+pub(crate) struct BundleBlobs<'a>(pub(crate) &'a Path);
+
+impl Blobs for BundleBlobs<'_> {
+    fn get(&self, digest: &Digest) -> Result<Option<Vec<u8>>, SinkError> {
+        let path = self.0.join(digest.to_string());
+        // A link may name any file.
+        if !path.symlink_metadata().is_ok_and(|found| found.is_file()) {
+            return Ok(None);
+        }
+        let bytes = std::fs::read(&path)?;
+        match Digest::of(&bytes) == *digest {
+            true => Ok(Some(bytes)),
+            false => Err(format!("{} holds other bytes", path.display()).into()),
+        }
+    }
+}
 
 impl Blobs for StoreBlobs<'_> {
     fn get(&self, digest: &Digest) -> Result<Option<Vec<u8>>, SinkError> {

@@ -33,6 +33,8 @@ pub(crate) struct Journal {
     pub(crate) capabilities: Option<Vec<u8>>,
     /// The store it belongs to; a file belongs to none.
     pub(crate) store: Option<StoreHandle>,
+    /// The folder with the large values of a bundle, if the file lies in one.
+    pub(crate) blobs: Option<PathBuf>,
     /// The documents next to it that exist and cannot be read, with the reason.
     pub(crate) unreadable: Vec<String>,
 }
@@ -198,9 +200,9 @@ impl Journal {
     fn new(name: String, bytes: Vec<u8>, documents: Documents, store: Option<StoreHandle>) -> Self {
         let Documents { problem, skill, nested, capabilities } = documents;
         let kind = RunKind::of_journal(&bytes);
-        let unreadable = Vec::new();
+        let (blobs, unreadable) = (None, Vec::new());
         let mut journal =
-            Self { name, bytes, kind, problem: None, skill, nested, capabilities, store, unreadable };
+            Self { name, bytes, kind, problem: None, skill, nested, capabilities, store, blobs, unreadable };
         if let Some(problem) = problem {
             journal.set_problem(PROBLEM, problem);
         }
@@ -259,7 +261,10 @@ impl Journal {
             nested: read_next_to(path, skills::nested_name().as_str())?,
             capabilities: read_next_to(path, skills::CAPABILITIES)?,
         };
-        Ok(Self::new(name.to_owned(), bytes, documents, None))
+        let mut journal = Self::new(name.to_owned(), bytes, documents, None);
+        let blobs = path.with_file_name(bundle::BLOBS);
+        journal.blobs = blobs.symlink_metadata().is_ok_and(|found| found.is_dir()).then_some(blobs);
+        Ok(journal)
     }
 
     /// Returns the profile the journal's header names; strict when there is no header.

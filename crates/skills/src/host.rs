@@ -48,6 +48,11 @@ pub trait Host: Registry + Sync {
         false
     }
 
+    /// Returns why a reply is none that this capability can have given to this input: its contract does not allow it.
+    fn refused_reply(&self, _capability: &str, _input: &Value, _output: &Value) -> Option<String> {
+        None
+    }
+
     /// Returns what a call may use at most. By default it is a call that uses neither tokens nor money.
     fn most(&self, _capability: &str, _input: &Value) -> Most {
         Most::one_call()

@@ -75,6 +75,10 @@ impl<'a> SkillJudge<'a> {
         if problem.is_none() {
             unchecked.push("the order of steps (the problem is not known)".to_owned());
         }
+        let settings = problem.and_then(|problem| problem.canonical().value().get("settings"));
+        if settings.is_some_and(|settings| settings.get("shared").is_some()) {
+            unchecked.push("the values of shared scopes at the beginning (settings.shared)".to_owned());
+        }
         let declared = SkillVariables::are_declared(journal.prepared.skill());
         let skill = journal.prepared.skill();
         let variables = problem.filter(|_| declared);

@@ -150,9 +150,7 @@ impl Call<'_> {
     /// The key names the intention, not the attempt: it is the same for every attempt of a `retry` and for a call that is
     /// made again after a crash, and another one in every other run, step, iteration and item.
     pub fn idempotency_key(&self) -> String {
-        let (trace, intention) = (&self.place.trace, self.intention());
-        let parts: [&[u8]; 4] = [b"hence/idempotency/v1\0", trace.as_bytes(), b"\0", intention.as_bytes()];
-        Digest::of_parts(parts).to_string()
+        idempotency_key(&self.place.trace, &self.intention())
     }
 
     /// Returns which of several calls of its step this is, for a message: ` (item 2, attempt 1 of 3)`, or nothing.
@@ -168,6 +166,16 @@ impl Call<'_> {
         let (step, capability) = (key_part(self.step_id), key_part(self.capability));
         format!("{path}{step}/{iteration}.{item}/{purpose}/{capability}")
     }
+}
+
+fn idempotency_key(trace: &str, intention: &str) -> String {
+    let parts: [&[u8]; 4] = [b"hence/idempotency/v1\0", trace.as_bytes(), b"\0", intention.as_bytes()];
+    Digest::of_parts(parts).to_string()
+}
+
+/// Returns the idempotency key of a call of a tree of runs, from the trace of the outermost one and the key of the call.
+pub fn idempotency_key_of(trace: &str, call: &str) -> String {
+    idempotency_key(trace, call.rsplit_once('/').map_or(call, |(intention, _)| intention))
 }
 
 /// The word for the call of a step itself in the key of a call.

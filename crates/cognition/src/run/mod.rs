@@ -25,7 +25,8 @@ mod step;
 
 pub use capabilities::{
     Call, CallError, CallPlace, CallPurpose, Capabilities, EXCHANGE_KEY, Effect, Invocation, NestedCall,
-    NestedReply, NestedRun, PlannedCall, Reply, Task, VariableRules, Waiting, call_position, one_by_one,
+    NestedReply, NestedRun, PlannedCall, Reply, Task, VariableRules, Waiting, call_position,
+    idempotency_key_of, one_by_one,
 };
 pub use driver::{
     Context, Intervention, InvalidIntervention, RunOptions, RunReport, RunRequest, SKILL_DEPTH_DEFAULT,

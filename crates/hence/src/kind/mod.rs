@@ -33,7 +33,7 @@ use crate::code::Code;
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::sink::StoreBlobs;
+use crate::sink::{BundleBlobs, StoreBlobs};
 use crate::solve::{SYSTEM, system_name};
 use crate::target::{Journal, PROBLEM};
 use crate::usage::UsageReport;
@@ -251,9 +251,10 @@ fn system_defect(journal: &Journal, problem: &Value) -> Option<String> {
 
 /// Calls `with` with the source of a journal's blobs.
 pub(crate) fn with_blobs<T>(journal: &Journal, with: impl FnOnce(&dyn Blobs) -> T) -> T {
-    match &journal.store {
-        Some(store) => with(&StoreBlobs(store)),
-        None => with(&NoBlobs),
+    match (&journal.store, &journal.blobs) {
+        (Some(store), _) => with(&StoreBlobs(store)),
+        (None, Some(folder)) => with(&BundleBlobs(folder)),
+        (None, None) => with(&NoBlobs),
     }
 }
 

@@ -13,7 +13,7 @@ use hence_store::{RunId, StoreError, StoreHandle};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::nested_results;
+use super::nested_results::{self, Around};
 use crate::interactive::linked_tasks;
 use crate::kind::whole_records;
 use crate::solve::linked_children;
@@ -60,7 +60,8 @@ pub(crate) fn linked_runs(journal: &Journal, blobs: &dyn Blobs) -> Vec<LinkRow> 
     let Some(links) = problem.and_then(|problem| Links::of_problem(&problem.value)) else {
         return rows;
     };
-    let here = Here { journal, store: journal.store.as_ref() };
+    let depth = links.parent.as_ref().map_or(0, |parent| parent.depth);
+    let here = Here { journal, store: journal.store.as_ref(), depth: usize::try_from(depth).unwrap_or(0) };
     if let Some(origin) = &links.origin {
         rows.push(row("origin", origin.run.to_string(), 1, here.origin(origin)));
     }
@@ -130,6 +131,8 @@ fn named(links: &Value) -> Vec<(String, String)> {
 struct Here<'a> {
     journal: &'a Journal,
     store: Option<&'a StoreHandle>,
+    /// The number of runs around this one.
+    depth: usize,
 }
 
 impl Here<'_> {
@@ -213,7 +216,9 @@ impl Here<'_> {
         }
         if let (None, Some(store)) = (&absent, self.store) {
             let runs: Vec<&str> = nested.runs.iter().map(|(run, _)| &**run).collect();
-            if let Some(difference) = nested_results::difference(store, &nested.outcome, &runs) {
+            let root = (self.depth == 0 && origin.is_none()).then_some(&*self.journal.name);
+            let around = Around { depth: self.depth, root };
+            if let Some(difference) = nested_results::difference(store, &nested.outcome, &runs, around) {
                 return Found::Broken(difference);
             }
         }

@@ -1,9 +1,15 @@
 //! Compares what a step records of the runs it nests with what those runs recorded themselves.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use hence_canon::{Object, Value};
 use hence_cognition::budget::{Costs, Usage};
-use hence_cognition::run::{FailedPart, NESTED_ERRORS_KEY, StepOutcome};
+use hence_cognition::run::{
+    Effect, FailedPart, MadeCall, NESTED_ERRORS_KEY, PATH_PARTS, StepOutcome, idempotency_key_of,
+};
 use hence_cognition::state::{StepStatus, TraceMetrics};
+use hence_skills::Host as _;
 use hence_store::{RunId, StoreHandle};
 
 use crate::code::Code;
@@ -21,6 +27,19 @@ struct Child {
     cost: Usage,
     /// The failures in a run that completed, as its parent records them.
     failed: Vec<Value>,
+    /// The steps, as the run recorded them.
+    outcomes: Vec<StepOutcome>,
+    /// The capabilities that the steps called and that are not pure.
+    outward: BTreeMap<Arc<str>, Effect>,
+}
+
+/// The runs around a step.
+#[derive(Clone, Copy)]
+pub(super) struct Around<'a> {
+    /// The number of runs around the run of the step.
+    pub(super) depth: usize,
+    /// The run whose idempotency keys its calls have, where that follows from this run alone.
+    pub(super) root: Option<&'a str>,
 }
 
 /// The place of the call that nested a run, as its id tells it.
@@ -46,7 +65,12 @@ impl Place {
 }
 
 /// Compares the outcome of a step with the runs it nests, all of which are in the store. Returns the first difference.
-pub(super) fn difference(store: &StoreHandle, outcome: &StepOutcome, runs: &[&str]) -> Option<String> {
+pub(super) fn difference(
+    store: &StoreHandle,
+    outcome: &StepOutcome,
+    runs: &[&str],
+    around: Around<'_>,
+) -> Option<String> {
     let mut children = Vec::new();
     for run in runs {
         match read(store, run) {
@@ -56,6 +80,9 @@ pub(super) fn difference(store: &StoreHandle, outcome: &StepOutcome, runs: &[&st
     }
     let children: Vec<Child> = children.into_iter().flatten().collect();
     for (run, child) in runs.iter().zip(&children) {
+        if let Some(difference) = calls_difference(outcome, child, around) {
+            return Some(format!("{run}: {difference}"));
+        }
         let is_last = |other: &Child| {
             (other.place.iteration, other.place.item) == (child.place.iteration, child.place.item)
                 && other.place.attempt > child.place.attempt
@@ -90,6 +117,104 @@ pub(super) fn difference(store: &StoreHandle, outcome: &StepOutcome, runs: &[&st
         }
     }
     None
+}
+
+/// Compares the calls of a nested run that the step around it lists with those that the run recorded.
+fn calls_difference(outcome: &StepOutcome, child: &Child, around: Around<'_>) -> Option<String> {
+    let Around { depth, root } = around;
+    let listed: Vec<&MadeCall> =
+        outcome.listed_calls().iter().filter(|call| child.made(call, depth)).collect();
+    let step_of = |call: &MadeCall| {
+        let parts: Vec<&str> = call.key.split('/').collect();
+        parts.get((depth + 1) * PATH_PARTS).map(|step| step.replace("~1", "/").replace("~0", "~"))
+    };
+    for call in &listed {
+        let step = step_of(call).unwrap_or_default();
+        let Some(own) = child.outcomes.iter().find(|own| *own.step_id == *step) else {
+            return Some(format!("it recorded no step {step}, of which {} is listed", call.key));
+        };
+        let is_same = match own.lists_calls() {
+            true => own.calls.iter().any(|known| known == *call),
+            false => follows_from(call, own),
+        };
+        if !is_same {
+            return Some(format!("the call {} is not listed as it was recorded", call.key));
+        }
+        if root.is_some_and(|root| *call.idempotency_key != *idempotency_key_of(root, &call.key)) {
+            return Some(format!(
+                "the call {} is listed with another idempotency key than its own",
+                call.key
+            ));
+        }
+    }
+    if !outcome.lists_calls() {
+        let acted = |own: &StepOutcome| {
+            own.acting_calls().next().is_some()
+                || own.called.keys().any(|id| child.outward.get(id) == Some(&Effect::Acts))
+        };
+        let acted = child.outcomes.iter().find(|own| acted(own))?;
+        return Some(format!("its step {} acted, and step {} lists no call", acted.step_id, outcome.step_id));
+    }
+    for own in &child.outcomes {
+        if let Some(missing) = own.listed_calls().iter().find(|known| !listed.contains(known)) {
+            return Some(format!("the call {} is not listed", missing.key));
+        }
+        if own.lists_calls() {
+            continue;
+        }
+        for (id, times) in own.called.iter().filter(|(id, _)| child.outward.contains_key(*id)) {
+            let is_of = |call: &&&MadeCall| {
+                call.capability == *id
+                    && call.place().is_call
+                    && step_of(call).as_deref() == Some(&*own.step_id)
+            };
+            if listed.iter().filter(is_of).count() as u64 != *times {
+                return Some(format!(
+                    "its step {} called {id} {times} times, which are not listed",
+                    own.step_id
+                ));
+            }
+        }
+    }
+    None
+}
+
+/// Returns whether a listed call is one that follows from the record of a step that lists none. The inputs of the single items of
+/// a loop are in no record.
+fn follows_from(call: &MadeCall, own: &StepOutcome) -> bool {
+    // The answer of a gate that does not act is in no record, except that it allowed the call.
+    if !call.place().is_call {
+        return call.reply.is_ok();
+    }
+    let Ok(reply) = &call.reply else { return false };
+    let produced = own.produced.as_ref();
+    let item = usize::try_from(call.item).unwrap_or(usize::MAX);
+    let has_called = own.called.contains_key(&call.capability);
+    let is_output = if own.meta.contains_key("foreach_count") {
+        let members = produced.and_then(Value::as_object).into_iter().flat_map(Object::iter);
+        let at = |list: &Value| list.as_array().and_then(|list| list.get(item)).cloned().unwrap_or_default();
+        members.into_iter().all(|(key, list)| at(list) == reply.output.get(key).cloned().unwrap_or_default())
+    } else if own.meta.contains_key("while_iterations") {
+        let iteration = usize::try_from(call.iteration).unwrap_or(usize::MAX);
+        own.commits.get(iteration) == Some(&reply.output)
+    } else if own.meta.contains_key("scatter_strategy") {
+        true
+    } else {
+        own.input == call.input && produced == Some(&reply.output)
+    };
+    has_called && is_output
+}
+
+impl Child {
+    /// Returns whether a call that the run around it lists was made in this run or below it.
+    fn made(&self, call: &MadeCall, depth: usize) -> bool {
+        let parts: Vec<&str> = call.key.split('/').skip(depth * PATH_PARTS).take(PATH_PARTS).collect();
+        let Place { iteration, item, attempt } = self.place;
+        let [_, at, skill, number] = parts.as_slice() else { return false };
+        *at == format!("{iteration}.{item}")
+            && skill.replace("~1", "/").replace("~0", "~") == self.skill
+            && *number == attempt.to_string()
+    }
 }
 
 /// Returns whether the outputs of a nested run are the part of a step's output that belongs to its place.
@@ -139,7 +264,12 @@ fn read(store: &StoreHandle, run: &str) -> Result<Option<Child>, CliError> {
     let is_completed = outputs.is_some();
     let failed = FailedPart::nested(&stored.prepared.skill().id, child.program().outcomes());
     let failed = if is_completed { failed } else { Vec::new() };
-    Ok(Some(Child { place, skill, outputs, metrics, cost, failed }))
+    let outcomes: Vec<StepOutcome> = child.program().outcomes().to_vec();
+    let called = outcomes.iter().flat_map(|outcome| outcome.called.keys());
+    let own = called.filter(|id| !id.starts_with("skill:"));
+    let outward = own.map(|id| (id.clone(), stored.library.effect(id)));
+    let outward = outward.filter(|(_, effect)| *effect != Effect::Pure).collect();
+    Ok(Some(Child { place, skill, outputs, metrics, cost, failed, outcomes, outward }))
 }
 
 #[cfg(test)]

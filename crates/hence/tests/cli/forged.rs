@@ -62,7 +62,23 @@ fn world(steps: Vec<Value>, arguments: &[&str]) -> World {
         vec![step("look", "fx.read", json!({"n": "inputs.n"}), json!({"n": "outputs.n"}), json!({}))];
     world.write("capabilities.json", capabilities().to_string());
     world.write("inner.json", skill("inner", nested, &json!({})).to_string());
-    let more = json!({"capabilities": "capabilities.json", "skills": ["inner.json"]});
+    let deeds = vec![
+        step("write", "fx.write", json!({"n": "inputs.n"}), json!({"ok": "vars.ok"}), json!({})),
+        step(
+            "writes",
+            "fx.write",
+            json!({}),
+            json!({"ok": "vars.oks"}),
+            json!({"foreach": {"items": "inputs.xs", "as": "n"}}),
+        ),
+        step("look", "fx.read", json!({"n": "inputs.n"}), json!({"n": "outputs.n"}), json!({})),
+    ];
+    world.write("deeds.json", skill("deeds", deeds.clone(), &json!({})).to_string());
+    let mut trouble = deeds;
+    trouble.push(step("fails", "fx.fails", json!({}), json!({}), json!({})));
+    world.write("trouble.json", skill("trouble", trouble, &json!({})).to_string());
+    let nested = ["inner.json", "deeds.json", "trouble.json"];
+    let more = json!({"capabilities": "capabilities.json", "skills": nested});
     world.write("skill.json", skill("all", steps, &more).to_string());
     let made = world.ask(&[&["run", "skill.json", "--run-id", "r"], arguments].concat());
     assert!([0, 1, 3, 5].contains(&made.code), "{}", made.stderr);
@@ -229,6 +245,23 @@ fn results_of_nested_runs_cannot_be_forged_where_the_runs_are_at_hand() {
     // What passes is the usage, as the report says: removed, emptied and altered, in two records.
     assert!(passed <= 12, "{found} found, {passed} passed");
     assert!(found > 50);
+}
+
+/// The inputs of single items are in no record of a nested run.
+const READ_OF_NESTED_RUNS: [(&str, &str); 3] = [
+    ("/result/output/meta/usage", "what was used of limits"),
+    ("/result/outcome/meta/usage", "what was used of limits"),
+    ("/result/output/calls/N/input/n", "the results of nested runs"),
+];
+
+#[test]
+fn calls_of_nested_runs_cannot_be_forged_where_the_runs_are_at_hand() {
+    for nested in ["deeds", "trouble"] {
+        let uses = format!("skill:{nested}");
+        let world = world(vec![step("down", &uses, json!({"n": "inputs.n"}), json!({}), json!({}))], &[]);
+        let (found, passed) = forge_run(&world, "r", &READ_OF_NESTED_RUNS);
+        assert!(found > 10 * passed && found > 200, "{nested}: {found} found, {passed} passed");
+    }
 }
 
 #[test]

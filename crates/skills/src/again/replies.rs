@@ -63,6 +63,20 @@ impl<'a> Replies<'a> {
         }
     }
 
+    /// Refuses a reply that the pinned contract forbids: such a reply is never recorded. What a person said became of a call is
+    /// judged when it is said, and what another run executed may have had another contract.
+    fn possible(&self, call: &Call<'_>, reply: Result<Reply, CallError>) -> Result<Reply, CallError> {
+        let reply = reply?;
+        let is_judged = !self.again.is_carried && !reply.meta.contains_key("decided");
+        let refused = || {
+            self.again.host.refused_reply(call.capability, call.input, &reply.output).filter(|_| is_judged)
+        };
+        match refused() {
+            Some(reason) => Err(CallError::Failed { class: "ContractBroken".into(), message: reason.into() }),
+            None => Ok(reply),
+        }
+    }
+
     /// Returns the rest of the next sentence with a beginning.
     fn take_told(&mut self, beginning: &str) -> Option<String> {
         let at = self.told.iter().position(|told| told.starts_with(beginning))?;
@@ -271,13 +285,20 @@ impl Registry for Replies<'_> {
 impl Capabilities for Replies<'_> {
     fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
         if let Some(listed) = self.listed.get(&*format!("{}{}", self.path, call.key())) {
-            return listed.reply.clone();
+            return self.possible(call, listed.reply.clone());
         }
         if self.again.host.is_recomputed(call.capability) {
             return self.worker.call(call);
         }
         let reply = match call.purpose {
-            CallPurpose::Step => self.step_reply(call.capability, call.place),
+            CallPurpose::Step => {
+                let reply = self.step_reply(call.capability, call.place);
+                // Of a loop or of branches the record has the replies put together.
+                match self.again.step.control.flow {
+                    Flow::Once | Flow::While(_) => self.possible(call, reply),
+                    Flow::Foreach(_) | Flow::Scatter(_) => reply,
+                }
+            }
             CallPurpose::GateBefore | CallPurpose::GateAfter => self.gate_answer(call.capability),
             // A question to a person is always listed.
             CallPurpose::Confirmation => Err(no_reply()),
