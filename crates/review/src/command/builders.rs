@@ -1,7 +1,7 @@
 //! Tools that build a project from tasks: Maven, Gradle and others.
 
 use super::Deed;
-use super::program::{by_task, tests};
+use super::program::{by_task, drops_database, tests};
 
 pub(super) fn maven(operands: &[&str], arguments: &[&str]) -> Deed {
     let skips = arguments.iter().any(|argument| {
@@ -78,6 +78,14 @@ pub(super) fn builders(name: &str, operands: &[&str], arguments: &[&str]) -> Dee
     let command = operands.first().copied().unwrap_or("");
     let second = operands.get(1).copied().unwrap_or("");
     match (name, command) {
+        ("dart" | "flutter", "pub") if second == "publish" => {
+            if arguments.contains(&"--dry-run") {
+                Deed::Other
+            } else {
+                Deed::Release
+            }
+        }
+        ("rails" | "artisan" | "symfony" | "bin/rails", command) if drops_database(command) => Deed::Destroy,
         (
             "stack" | "cabal" | "dune" | "zig" | "swift" | "flutter" | "dart" | "meson" | "gleam" | "crystal"
             | "forge" | "hardhat" | "truffle" | "anchor" | "rush" | "ng" | "bazel" | "bazelisk" | "buck"

@@ -10,7 +10,8 @@ pub(super) fn of_code(code: &str) -> Deed {
     #[rustfmt::skip]
     const REMOVES: &[&str] = &[
         "rmtree(", "os.remove(", "os.unlink(", "os.removedirs(", "os.rmdir(", ".unlink(", "unlinkSync(", "rmSync(", "rmdirSync(",
-        "fs.rm(", "fs.unlink(", "rm_rf(", "rm_r(", "rm_rf ", "File.delete(", "unlink(", "rimraf(",
+        "fs.rm(", "fs.unlink(", "fs.rmdir(", "promises.rm(", "promises.unlink(", "promises.rmdir(", "fsp.rm(", "fse.remove(", "fs.remove(",
+        "removeSync(", "emptyDirSync(", "Deno.remove", "File.unlink(", "FileUtils.rm", "Dir.delete(", "send2trash(", "remove_tree(", "rm_rf(", "rm_r(", "rm_rf ", "File.delete(", "unlink(", "rimraf(",
     ];
     #[rustfmt::skip]
     const WRITES: &[&str] = &[
@@ -18,13 +19,86 @@ pub(super) fn of_code(code: &str) -> Deed {
         "File.write(", "file_put_contents(", "shutil.copy", "shutil.move(", "os.rename(", "os.replace(", "renameSync(",
         "copyFileSync(", "Bun.write(", "Deno.writeTextFile", "fileinput.", ".rename(", "IO.write(", "FileUtils.",
     ];
-    if REMOVES.iter().any(|call| code.contains(call)) {
+    let code = &with_plain_names(code);
+    if REMOVES.iter().any(|call| code.contains(call)) || unlinks(code) {
         Deed::Delete
     } else if WRITES.iter().any(|call| code.contains(call)) || opens_to_write(code) {
         Deed::Format
     } else {
         Deed::Other
     }
+}
+
+/// Returns whether code calls the `unlink` of Perl, Ruby or PHP, which needs no brackets.
+fn unlinks(code: &str) -> bool {
+    code.match_indices("unlink").any(|(at, found)| {
+        let before = code.get(..at).and_then(|before| before.chars().next_back());
+        let after = code.get(at + found.len()..).unwrap_or_default();
+        let is_word = before.is_none_or(|letter| !letter.is_alphanumeric() && letter != '_');
+        let is_call = after.trim_start().starts_with(['(', '"', '\'', '<', '$', '@', '*'])
+            || after.starts_with(" glob")
+            || after.starts_with(" q");
+        is_word && is_call
+    })
+}
+
+/// The imports of one text that are read.
+const IMPORTS_MAX: usize = 50;
+
+/// Returns code with the names that its imports gave to modules and functions written out: `o.remove(` after `import os as o`
+/// and `r(` after `from os import remove as r` are `os.remove(`.
+fn with_plain_names(code: &str) -> String {
+    let mut plain = code.to_owned();
+    let statements = code.split(['\n', ';']).map(str::trim).take(IMPORTS_MAX);
+    for statement in statements {
+        let words: Vec<&str> =
+            statement.split([' ', ',', '(', ')']).filter(|word| !word.is_empty()).collect();
+        match words.as_slice() {
+            ["import", rest @ ..] => {
+                for named in rest.windows(3) {
+                    if let [module, "as", name] = named {
+                        plain = with_name(&plain, &format!("{name}."), &format!("{module}."));
+                    }
+                }
+            }
+            [
+                "from",
+                module @ ("os" | "shutil" | "pathlib" | "subprocess" | "send2trash"),
+                "import",
+                rest @ ..,
+            ] => {
+                let mut names = rest.iter().copied().peekable();
+                while let Some(function) = names.next() {
+                    let name = match names.next_if_eq(&"as") {
+                        Some(_) => names.next().unwrap_or(function),
+                        None => function,
+                    };
+                    plain = with_name(&plain, &format!("{name}("), &format!("{module}.{function}("));
+                }
+            }
+            _ => {}
+        }
+    }
+    plain
+}
+
+/// Replaces a name where it is a word of its own.
+fn with_name(code: &str, name: &str, plain: &str) -> String {
+    let mut found = String::with_capacity(code.len());
+    let mut rest = code;
+    while let Some(at) = rest.find(name) {
+        let (before, after) = rest.split_at(at);
+        let is_word = before
+            .chars()
+            .next_back()
+            .or_else(|| found.chars().next_back())
+            .is_none_or(|letter| !letter.is_alphanumeric() && !matches!(letter, '_' | '.'));
+        found.push_str(before);
+        found.push_str(if is_word { plain } else { name });
+        rest = after.get(name.len()..).unwrap_or_default();
+    }
+    found.push_str(rest);
+    found
 }
 
 /// Returns whether code opens a file to write it that is not in a folder for passing things: `open('x', 'w')`,

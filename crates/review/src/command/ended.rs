@@ -1,5 +1,7 @@
 //! Reads from the output of a command line how its parts ended.
 
+use crate::ending::counts_failures;
+
 /// Signs in an output that a part of the line ran, and how it ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signs {
@@ -11,6 +13,8 @@ pub struct Signs {
     pub push_failed: bool,
     /// Git named a branch or a tag that it pushed.
     pub pushed: bool,
+    /// Git named a branch that it overwrote: `+ 1a2b3c4...5d6e7f8 main -> main (forced update)`.
+    pub forced: bool,
     /// Tests that failed are counted or named.
     pub tests_failed: bool,
     /// Tests that passed are counted, and none that failed.
@@ -48,7 +52,9 @@ impl Signs {
     pub fn of(output: &str) -> Self {
         let mut signs = Self::default();
         let (mut left, mut rewrote) = (false, false);
-        let (mut no_tests, mut ran_some) = (false, false);
+        let mut no_tests = false;
+        let (mut ran, mut skipped) = (0, 0);
+        let (mut skips, mut passes) = (0, 0);
         for line in output.lines().map(str::trim_start) {
             let begins = |words: &[&str]| words.iter().any(|word| line.starts_with(word));
             // A commit's subject may speak of tests; it is no result of any.
@@ -59,9 +65,12 @@ impl Signs {
             signs.commit_failed |= begins(COMMIT_FAILED);
             signs.push_failed |= begins(PUSH_FAILED);
             signs.pushed |= is_pushed_line(line);
+            signs.forced |= is_forced_line(line);
             let counted = |word: &str| count_before(line, word);
             let words = line.to_lowercase();
-            left |= words.contains("unchanged") || words.contains("already formatted");
+            left |= words.starts_with("already on '")
+                || words.contains("unchanged")
+                || words.contains("already formatted");
             rewrote |= !words.contains("unchanged")
                 && !words.contains("already formatted")
                 && REWROTE.iter().any(|word| counted(word) != Some(0) && words.contains(word));
@@ -71,9 +80,17 @@ impl Signs {
             signs.tests_passed |= counted("passed").is_some_and(|count| count > 0)
                 || counted("passing").is_some_and(|count| count > 0)
                 || begins(&["ok \t", "ok  \t", "PASS "]) && !says_none;
-            ran_some |= counts_tests(line, &words);
+            ran = ran.max(count_of_tests(line, &words));
+            skipped = skipped.max(count_of_skipped(&words));
+            // `go test -v` says of each test whether it was passed over.
+            skips += u64::from(begins(&["--- SKIP"]));
+            passes += u64::from(begins(&["--- PASS"]));
         }
-        signs.no_tests = no_tests && !ran_some && !signs.tests_passed && !signs.tests_failed;
+        // What was passed over has not passed.
+        let all_skipped = skipped > 0 && skipped >= ran && !signs.tests_passed || skips > 0 && passes == 0;
+        let ran_some = ran > 0 || signs.tests_passed;
+        signs.no_tests = (no_tests && !ran_some || all_skipped) && !signs.tests_failed;
+        signs.tests_passed &= !signs.no_tests;
         signs.last_number = output.lines().rev().find(|line| !line.trim().is_empty()).and_then(only_number);
         signs.nothing_rewritten = left && !rewrote;
         signs.tests_passed &= !signs.tests_failed;
@@ -96,21 +113,46 @@ pub fn is_failed_line(line: &str) -> bool {
     let line = line.trim_start();
     let counted = |word: &str| count_before(line, word).is_some_and(|count| count > 0);
     let begins = |words: &[&str]| words.iter().any(|word| line.starts_with(word));
+    // The name of a test that passed may speak of failures.
+    if begins(&["✓", "✔", "√", "ok "]) {
+        return false;
+    }
     counted("failed")
         || counted("failing")
+        || counts_failures(line)
+        || is_ignored_error(line)
         || begins(&["FAILED ", "FAIL ", "FAIL\t", "--- FAIL", "test result: FAILED", "FAILURES!"])
         || is_failed_point(line)
 }
 
-/// Returns whether a line counts tests that ran: `Ran 5 tests`, `5 examples`, `Tests run: 5`.
-fn counts_tests(line: &str, lower: &str) -> bool {
-    let counted = |word: &str| count_before(line, word).is_some_and(|count| count > 0);
+/// Returns whether `make` wrote this line about a command that failed, whether it went on or not: `make: [test] Error 1
+/// (ignored)`, `make: *** [Makefile:3: test] Error 2`.
+fn is_ignored_error(line: &str) -> bool {
+    let Some((before, after)) = line.split_once("] Error ") else { return false };
+    let code = after.split(|letter: char| !letter.is_ascii_digit()).next().unwrap_or_default();
+    before.contains('[') && code.parse::<u64>().is_ok_and(|code| code > 0)
+}
+
+/// Returns how many tests a line says that ran: `Ran 5 tests`, `5 examples`, `Tests run: 5`, `# tests 5`.
+fn count_of_tests(line: &str, lower: &str) -> u64 {
+    let counted = |word: &str| count_before(line, word).unwrap_or(0);
     let after = lower.split_once("tests run:").map(|(_, rest)| rest.trim_start());
     let number = after.and_then(|rest| rest.split(|letter: char| !letter.is_ascii_digit()).next());
-    number.and_then(|number| number.parse::<u64>().ok()).is_some_and(|count| count > 0)
-        || counted("examples")
-        || counted("runs")
-        || counted("tests") && (lower.starts_with("ran ") || lower.starts_with("executed "))
+    let after = number.and_then(|number| number.parse::<u64>().ok()).unwrap_or(0);
+    let is_run = lower.starts_with("ran ") || lower.starts_with("executed ");
+    let tests = if is_run { counted("tests").max(counted("test")) } else { 0 };
+    after.max(counted("examples")).max(counted("example")).max(counted("runs")).max(tests)
+}
+
+/// Returns how many tests a line says that were passed over: `5 skipped`, `skipped=5`, `Skipped: 5`, `5 pending`.
+fn count_of_skipped(lower: &str) -> u64 {
+    let before =
+        ["skipped", "pending", "ignored", "skips"].iter().filter_map(|word| count_before(lower, word));
+    let after = ["skipped=", "skipped: ", "# skipped "].iter().filter_map(|word| {
+        let (_, rest) = lower.split_once(word)?;
+        rest.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
+    });
+    before.chain(after).max().unwrap_or(0)
 }
 
 /// Returns the number of a line that holds one: `1`, `exit: 1`, `rc=0`.
@@ -159,6 +201,16 @@ fn is_pushed_line(line: &str) -> bool {
     let Some((old, new)) = range.split_once("..") else { return line.ends_with("(forced update)") };
     let is_hash = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_hash(old) && is_hash(new.trim_start_matches('.')) || line.ends_with("(forced update)")
+}
+
+/// Returns whether git wrote this line about a branch that it overwrote: `+ 1a2b3c4...5d6e7f8 main -> main (forced update)`.
+fn is_forced_line(line: &str) -> bool {
+    let range = line.strip_prefix('+').and_then(|rest| rest.split_whitespace().next());
+    let is_range = range.and_then(|range| range.split_once("...")).is_some_and(|(old, new)| {
+        let is_hash = |text: &str| text.len() >= 3 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_hash(old) && is_hash(new)
+    });
+    line.contains(" -> ") && (is_range || line.trim_end().ends_with("(forced update)"))
 }
 
 /// Returns the number before a word: 3 in `2 passed, 3 failed`.

@@ -135,6 +135,22 @@ pub(super) fn classify(name: &str, arguments: &[Word], folder: &FolderPath) -> O
             written(deed, files(&[]))
         }
         "sponge" => written(Deed::Create, files(&[])),
+        "sort" | "shuf" | "iconv" | "gpg" if output_file(arguments).is_some() => {
+            let path = output_file(arguments).and_then(|word| folder.join(&word.text));
+            written(Deed::Edit, path.into_iter().map(NamedFile::at).collect())
+        }
+        // It moves files that match a pattern.
+        "rename" | "prename" | "file-rename" | "mmv" | "zmv" if !short('n') && !has(&["--no-act"]) => {
+            Deed::Format.into()
+        }
+        "xxd" if short('r') => {
+            let made = named(&operands(arguments, &["-s", "-l", "-c"]), folder)
+                .into_iter()
+                .skip(1)
+                .take(1)
+                .collect();
+            written(Deed::Create, made)
+        }
         "touch" => Class::with_files(Deed::Create, files(&["-d", "-r", "-t"])),
         "truncate" => Class::with_files(Deed::Edit, files(&["-s", "--size", "-r"])),
         "cp" | "install" | "ln" | "rsync" if !deletes_others(name, arguments) => {
@@ -204,6 +220,12 @@ pub(super) fn classify(name: &str, arguments: &[Word], folder: &FolderPath) -> O
         "ls" | "tree" | "du" | "exa" | "eza" | "pwd" => Deed::List.into(),
         _ => return None,
     })
+}
+
+/// Returns the file after `-o` or `--output`.
+fn output_file(arguments: &[Word]) -> Option<&Word> {
+    let place = arguments.iter().position(|word| matches!(word.text.as_str(), "-o" | "--output"))?;
+    arguments.get(place + 1)
 }
 
 /// Returns whether a copy also removes what is only at its target.

@@ -14,6 +14,10 @@ pub(super) fn also_fixes(words: &[Word]) -> bool {
         | "--autocorrect-all" => true,
         "-a" | "-A" => is_ruby,
         "-F" => name == "ktlint",
+        // A task of the project that is named for it: `lint:fix`, `eslint-fix`.
+        text if [":fix", "-fix", "_fix", ":write", ".fix"].iter().any(|end| text.ends_with(end)) => {
+            !text.starts_with('-') && !text.contains('/')
+        }
         text => text.starts_with("--fix=") && text != "--fix=false",
     })
 }

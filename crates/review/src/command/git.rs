@@ -184,6 +184,11 @@ pub(super) fn classify(arguments: &[Word], folder: &FolderPath) -> Class {
             let files = named(files.get(1..).unwrap_or(&[]), &folder);
             Class { is_destructive: true, ..Class::with_files(Deed::Edit, files) }
         }
+        // Another commit: the files become those of it.
+        "checkout" | "switch" if changes_commit(rest, &options) => Deed::Format.into(),
+        "bisect" if first(rest, &["start", "good", "bad", "reset", "skip", "new", "old"]) => {
+            Deed::Format.into()
+        }
         "checkout-index" if has(&["-f", "--force"]) || short('f') => destructive(Deed::Format),
         "read-tree" if short('u') => destructive(Deed::Format),
         "restore" if !has(&["--staged", "-S"]) || has(&["--worktree", "-W"]) => discard(rest, &folder),
@@ -197,6 +202,8 @@ pub(super) fn classify(arguments: &[Word], folder: &FolderPath) -> Class {
         {
             Deed::Format.into()
         }
+        "gc" if has(&["--prune=now", "--prune=all"]) => destructive(Deed::Destroy),
+        "prune" if !has(&["-n", "--dry-run"]) => destructive(Deed::Destroy),
         "reflog" if first(rest, &["expire", "delete"]) => destructive(Deed::Destroy),
         "worktree" if first(rest, &["remove", "prune"]) => destructive(Deed::Destroy),
         "remote" | "submodule" if first(rest, &["remove", "rm", "deinit"]) => Deed::Other.into(),
@@ -235,6 +242,17 @@ fn makes_branch(options: &[&str]) -> bool {
             || ['b', 'B', 't', 'd'].into_iter().any(|flag| is_short_flag(option, flag))
     };
     options.iter().any(makes)
+}
+
+/// Returns whether a checkout takes the files of another commit. One that only makes a branch leaves them as they are.
+fn changes_commit(rest: &[Word], options: &[&str]) -> bool {
+    let makes = |option: &&str| {
+        matches!(*option, "--create" | "--force-create" | "--orphan")
+            || ['b', 'B', 'c', 'C'].into_iter().any(|flag| is_short_flag(option, flag))
+    };
+    let count = operands(rest, &["--conflict", "--orphan"]).len();
+    // A new branch may begin at another commit, which is the second operand.
+    count > usize::from(options.iter().any(makes))
 }
 
 /// Returns whether a checkout names files.

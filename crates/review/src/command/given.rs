@@ -120,8 +120,11 @@ fn add_lines(input: &Value, callee: Callee, depth: usize, found: &mut Vec<String
         }
     }
     // What the program reads may be a script or statements.
+    // A member called `input` is what a shell without a script reads; other callees have other uses for it.
+    let is_shell = found.get(before..).and_then(<[String]>::last).is_some_and(|line| reads_script(line));
+    let typed = named(&["input", "inputtext"]).filter(|_| is_shell);
     if let (Some(input), Some(line)) = (
-        named(INPUTS).find_map(Value::as_str).filter(|text| !text.contains(END_OF_INPUT)),
+        named(INPUTS).chain(typed).find_map(Value::as_str).filter(|text| !text.contains(END_OF_INPUT)),
         found.get_mut(before..).and_then(<[String]>::last_mut),
     ) {
         *line = format!("{line} <<'{END_OF_INPUT}'\n{input}\n{END_OF_INPUT}\n");
@@ -158,6 +161,14 @@ fn program_and_words(programs: Vec<&Value>, commands: Vec<&Value>) -> Option<Str
     let repeats = name(program.first()) == name(words.first());
     let all: Vec<String> = if repeats { words } else { program.into_iter().chain(words).collect() };
     Some(line_of(&all))
+}
+
+/// Returns whether a line is a shell without a script.
+fn reads_script(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    let name = words.next().map(super::program::name_of).unwrap_or_default();
+    let is_shell = matches!(name.as_str(), "bash" | "sh" | "zsh" | "dash" | "ksh");
+    is_shell && words.all(|word| word.starts_with('-') && !word.contains('c'))
 }
 
 /// Adds a command: a line, the words of one command, or several commands.

@@ -13,6 +13,7 @@ mod files;
 mod formatters;
 mod git;
 mod given;
+mod manifests;
 mod names;
 mod open;
 mod partial;
@@ -345,5 +346,7 @@ mod tests_changes;
 mod tests_ends;
 #[cfg(test)]
 mod tests_names;
+#[cfg(test)]
+mod tests_spellings;
 #[cfg(test)]
 mod tests_wrapped;

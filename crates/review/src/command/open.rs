@@ -37,15 +37,20 @@ pub(super) fn open_words(words: &[Word]) -> Vec<usize> {
         let follows_option = words.get(place - 1).is_some_and(|before| before.text.starts_with('-'));
         let is_first = is_git && operands < 2 && !is_option && !follows_option;
         operands += usize::from(!is_option && !follows_option);
-        let is_open =
-            word.expansions.iter().filter(|expansion| !is_plain(word, &expansion.source)).any(|expansion| {
-                expansion.quotes == Quotes::Outside || is_first && expansion.place.start == 0
-            });
+        let is_open = is_unwritten(word)
+            || word.expansions.iter().filter(|expansion| !is_plain(word, &expansion.source)).any(
+                |expansion| expansion.quotes == Quotes::Outside || is_first && expansion.place.start == 0,
+            );
         if is_open {
             found.push(place);
         }
     }
     found
+}
+
+/// Returns whether a word stands for those that a program reads and nobody wrote down, as with `xargs`.
+pub(super) fn is_unwritten(word: &Word) -> bool {
+    word.expands && word.text == "{}"
 }
 
 /// Returns whether an expansion gives no option.

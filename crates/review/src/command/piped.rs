@@ -3,6 +3,10 @@
 use crate::shell::{Item, Redirect, Stage, Word};
 
 use super::program::name_of;
+use super::wrapper::{Unwrapped, unwrap};
+
+/// Shells that run the lines they read.
+const SHELLS: &[&str] = &["bash", "sh", "zsh", "dash", "ksh", "ash", "fish"];
 
 /// The operands that a program is given through its input.
 const OPERANDS_MAX: usize = 1000;
@@ -53,8 +57,26 @@ pub(super) fn all_but_unwritten(words: &[Word]) -> &[Word] {
 /// Returns whether a command is a shell that is given no script, and so runs what it reads.
 pub(super) fn is_bare_shell(words: &[Word]) -> bool {
     let Some((program, arguments)) = words.split_first() else { return false };
-    let is_shell = matches!(name_of(&program.text).as_str(), "bash" | "sh" | "zsh" | "dash" | "ksh");
+    let is_shell = SHELLS.contains(&name_of(&program.text).as_str());
     is_shell && arguments.iter().all(|word| word.text.starts_with('-') && !word.text.contains('c'))
+}
+
+/// Returns whether a command runs the lines that it reads: a shell without a script, here or on another machine, and `source`
+/// of what it reads.
+pub(super) fn runs_input(words: &[Word]) -> bool {
+    let is_shell_line = |script: &str| {
+        let mut words = script.split_whitespace();
+        let is_shell = words.next().is_some_and(|word| SHELLS.contains(&name_of(word).as_str()));
+        is_shell && words.all(|word| word.starts_with('-') && !word.contains('c'))
+    };
+    match unwrap(words) {
+        Unwrapped::Program(words) | Unwrapped::MoreOperands(words) => {
+            let name = words.first().map(|program| name_of(&program.text)).unwrap_or_default();
+            let is_remote = matches!(name.as_str(), "ssh" | "mosh" | "autossh") && words.len() > 1;
+            is_bare_shell(words) || is_remote || matches!(name.as_str(), "source" | ".") && words.len() == 1
+        }
+        Unwrapped::Script(script) | Unwrapped::ScriptWith(script, _) => is_shell_line(&script),
+    }
 }
 
 /// Returns the text that the stage before a stage prints into it, if the line holds it.

@@ -73,6 +73,12 @@ pub(super) fn classify(words: &[Word], folder: &FolderPath) -> Class {
     if matches!(name.as_str(), "git" | "hub") {
         return git::classify(arguments, folder);
     }
+    // Git calls its commands as programs of their own.
+    if let Some(command) = name.strip_prefix("git-").filter(|command| GIT_COMMANDS.contains(command)) {
+        let command = Word { text: command.to_owned(), ..Word::default() };
+        let words: Vec<Word> = [command].into_iter().chain(arguments.iter().cloned()).collect();
+        return git::classify(&words, folder);
+    }
     if let Some(class) = other_history(&name, arguments) {
         return class;
     }
@@ -90,8 +96,19 @@ pub(super) fn classify(words: &[Word], folder: &FolderPath) -> Class {
         }
     }
     let texts: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
-    by_name(&name, &texts).into()
+    let class = Class::from(by_name(&name, &texts));
+    // A copy that also removes what is only at its target.
+    let removes = class.deed == Deed::Deploy && name == "aws" && texts.contains(&"--delete");
+    Class { is_destructive: class.is_destructive || removes, ..class }
 }
+
+/// Commands of git that may be called as programs.
+#[rustfmt::skip]
+const GIT_COMMANDS: &[&str] = &[
+    "push", "send-pack", "commit", "reset", "clean", "rebase", "merge", "checkout", "switch", "restore", "stash", "branch", "tag",
+    "filter-branch", "filter-repo", "update-ref", "cherry-pick", "revert", "am", "gc", "prune", "reflog", "rm", "mv", "subtree", "apply",
+    "pull", "worktree",
+];
 
 /// Classifies calls of a hosting service that overwrite a branch; `None` for any other.
 fn hosted_push(name: &str, texts: &[&str]) -> Option<Class> {
@@ -113,6 +130,19 @@ fn hosted_push(name: &str, texts: &[&str]) -> Option<Class> {
             || whole.contains("/git/commits"));
     if commits {
         return Some(Deed::Commit.into());
+    }
+    let is_method = |text: &str| text.eq_ignore_ascii_case("delete");
+    let removes = texts.windows(2).any(|pair| match pair {
+        ["-X" | "--method" | "--request", method] => is_method(method),
+        _ => false,
+    }) || texts.iter().any(|text| {
+        ["-X", "--method=", "--request="]
+            .iter()
+            .any(|option| text.strip_prefix(option).is_some_and(is_method))
+            || matches!(name, "http" | "https") && is_method(text)
+    });
+    if removes && !overwrites {
+        return Some(Deed::Destroy.into());
     }
     (syncs || overwrites).then(|| Class { force: true, is_destructive: true, ..Deed::Push.into() })
 }
@@ -285,6 +315,7 @@ fn by_command(name: &str, arguments: &[&str]) -> Deed {
             "deps.get" => Deed::Install,
             "compile" => Deed::Build,
             "hex.publish" => Deed::Release,
+            command if drops_database(command) => Deed::Destroy,
             _ => Deed::Other,
         },
         "dotnet" => match (command, second) {
@@ -399,12 +430,13 @@ fn cargo(command: &str, second: &str, arguments: &[&str]) -> Deed {
     let has = |options: &[&str]| arguments.iter().any(|argument| options.contains(argument));
     match command {
         "test" | "t" | "llvm-cov" | "tarpaulin" | "mutants" | "hack-test" | "careful" => tests(arguments),
+        "insta" if second == "test" => tests(arguments),
         "nextest" if matches!(second, "run" | "r") => tests(arguments),
         "clippy" | "deny" | "audit" | "machete" | "udeps" => Deed::Lint,
         "check" | "c" => Deed::Types,
         "fmt" if has(&["--check", "-c"]) => Deed::Lint,
         "fmt" | "fix" => Deed::Format,
-        "add" | "install" | "update" | "remove" | "fetch" | "binstall" => Deed::Install,
+        "add" | "install" | "update" | "remove" | "rm" | "upgrade" | "fetch" | "binstall" => Deed::Install,
         "build" | "b" | "doc" | "rustc" => Deed::Build,
         "publish" => Deed::Release,
         "release" if has(&["--execute", "-x"]) => Deed::Release,
@@ -560,6 +592,29 @@ pub(super) fn by_task(task: &str) -> Deed {
     }
 }
 
+/// Returns whether a task of a framework removes a database: `db:drop`, `migrate:fresh`.
+pub(super) fn drops_database(task: &str) -> bool {
+    matches!(
+        task,
+        "db:drop"
+            | "db:drop:all"
+            | "db:reset"
+            | "db:purge"
+            | "db:truncate_all"
+            | "db:migrate:reset"
+            | "db:wipe"
+            | "db:drop:_unsafe"
+            | "migrate:fresh"
+            | "migrate:reset"
+            | "migrate:refresh"
+            | "schema:drop"
+            | "doctrine:database:drop"
+            | "doctrine:schema:drop"
+            | "ecto.drop"
+            | "ecto.reset"
+    )
+}
+
 /// The recipes of a `make`, of which the most telling counts.
 fn recipes(name: &str, arguments: &[&str]) -> Deed {
     let with_value: &[&str] = &[
@@ -602,6 +657,7 @@ fn recipes(name: &str, arguments: &[&str]) -> Deed {
         "check" if is_make => Deed::Tests,
         "spec" | "default" if name == "rake" => Deed::Tests,
         "clean" | "distclean" | "mrproper" => Deed::Other,
+        target if drops_database(target) => Deed::Destroy,
         target => by_task(target),
     };
     let found = targets.iter().map(deed).find(|deed| *deed != Deed::Other);

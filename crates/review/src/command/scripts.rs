@@ -91,6 +91,24 @@ pub(super) fn hidden_lines(
             .into_iter()
             .collect(),
         "at" | "batch" => given.into_iter().collect(),
+        // `git rebase --exec …` runs a script after each commit.
+        "git" if texts.contains(&"rebase") => {
+            let joined = texts.iter().filter_map(|text| text.strip_prefix("--exec="));
+            let pairs = texts.iter().zip(texts.iter().skip(1));
+            let apart =
+                pairs.filter(|(option, _)| matches!(**option, "-x" | "--exec")).map(|(_, text)| *text);
+            joined.chain(apart).map(str::to_owned).collect()
+        }
+        "awk" | "gawk" | "mawk" | "nawk" => texts
+            .iter()
+            .filter(|text| text.contains("system(") || text.contains("| getline"))
+            .flat_map(|code| lines_of_code(code))
+            .collect(),
+        "vim" | "nvim" | "vi" | "ex" => {
+            let scripts =
+                texts.iter().filter_map(|text| text.trim_start_matches(['+', ':']).strip_prefix('!'));
+            scripts.map(str::to_owned).collect()
+        }
         "source" | "." => match texts.first() {
             Some(&"/dev/stdin") => given.into_iter().collect(),
             Some(file) => scripts.lines_of(place(file), Some("sh")),
@@ -112,10 +130,13 @@ pub(super) fn hidden_lines(
 
 /// Returns the command lines in code that starts programs: each text with several words, and each list of texts.
 fn lines_of_code(code: &str) -> Vec<String> {
-    if code.len() > SCRIPT_BYTES_MAX || !STARTS.iter().any(|start| code.contains(start)) {
+    if code.len() > SCRIPT_BYTES_MAX {
         return Vec::new();
     }
-    let mut lines = Vec::new();
+    let mut lines = pushes_of_code(code);
+    if !STARTS.iter().any(|start| code.contains(start)) {
+        return lines;
+    }
     let mut list: Vec<String> = Vec::new();
     let mut rest = code;
     while let Some(at) = rest.find(['\'', '"', '`']) {
@@ -137,5 +158,55 @@ fn lines_of_code(code: &str) -> Vec<String> {
         rest = inside.get(end + 1..).unwrap_or_default();
     }
     lines.extend((list.len() > 1).then(|| super::line_of(&list)));
+    lines
+}
+
+/// Returns the pushes and commits that code makes through a library: `repo.git.push('--force')`, `repo.remote().push(force=True)`.
+fn pushes_of_code(code: &str) -> Vec<String> {
+    let has_library = [
+        "git import",
+        "import git",
+        "Repo(",
+        "pygit2",
+        "dulwich",
+        "simple-git",
+        "simpleGit",
+        "isomorphic-git",
+    ]
+    .iter()
+    .any(|name| code.contains(name));
+    let calls = ["push(", "commit("];
+    let mut lines = Vec::new();
+    for call in calls {
+        for (at, found) in code.match_indices(call) {
+            let before = code.get(..at).unwrap_or_default();
+            // `.git.push(` is git itself; any other `.push(` may be a list's.
+            let is_git = before.ends_with(".git.") || before.ends_with("git.");
+            let is_remote = before.ends_with("remote().")
+                || before.ends_with("origin.")
+                || before.ends_with("porcelain.");
+            let is_index = before.ends_with("index.");
+            if !(is_git
+                || has_library && (is_remote || is_index || before.ends_with(").") || before.ends_with("].")))
+            {
+                continue;
+            }
+            let rest = code.get(at + found.len()..).unwrap_or_default();
+            let inside: String = rest.chars().take_while(|letter| *letter != ')').collect();
+            let mut words = vec!["git".to_owned(), call.trim_end_matches('(').to_owned()];
+            let compact: String = inside.chars().filter(|letter| !letter.is_whitespace()).collect();
+            let is_forced = ["force=True", "force:true", "f=True", "force_with_lease=True", "force=1"];
+            if is_forced.iter().any(|option| compact.contains(option)) {
+                words.push("--force".to_owned());
+            }
+            let mut texts = inside.split(['\'', '"']);
+            texts.next();
+            while let Some(text) = texts.next() {
+                words.push(text.to_owned());
+                texts.next();
+            }
+            lines.push(super::line_of(&words));
+        }
+    }
     lines
 }

@@ -59,6 +59,69 @@ pub(super) fn packages_and_services(name: &str, operands: &[&str], arguments: &[
         {
             Deed::Destroy
         }
+        ("goreleaser", _) if has(&["--snapshot", "--skip=publish", "--skip-publish"]) => Deed::Build,
+        ("jsr", "publish")
+        | ("anaconda", "upload")
+        | (
+            "fastlane",
+            "release"
+            | "deliver"
+            | "supply"
+            | "pilot"
+            | "upload"
+            | "upload_to_app_store"
+            | "upload_to_play_store"
+            | "upload_to_testflight",
+        )
+        | ("eas", "submit") => Deed::Release,
+        ("fastlane", "ios" | "android" | "mac")
+            if matches!(second, "release" | "deliver" | "deploy" | "beta") =>
+        {
+            Deed::Release
+        }
+        ("fastlane", "deploy") | ("eas", "update") => Deed::Deploy,
+        ("wrangler" | "supabase", "pages" | "functions" | "versions" | "containers")
+            if second == "deploy" =>
+        {
+            Deed::Deploy
+        }
+        ("wrangler", "pages") if second == "publish" => Deed::Deploy,
+        ("supabase", "db") if second == "push" => Deed::Deploy,
+        ("supabase", "db") if second == "reset" => Deed::Destroy,
+        ("prisma", "migrate") if second == "deploy" => Deed::Deploy,
+        ("prisma", "migrate") if second == "reset" => Deed::Destroy,
+        ("prisma", "db") if second == "push" && has(&["--force-reset", "--accept-data-loss"]) => {
+            Deed::Destroy
+        }
+        ("gh-pages", _) if has(&["-d", "--dist"]) => Deed::Deploy,
+        ("flyway", _) if operands.contains(&"clean") => Deed::Destroy,
+        ("liquibase", "drop-all" | "dropAll")
+        | ("typeorm", "schema:drop")
+        | ("sequelize" | "sequelize-cli", "db:drop") => Deed::Destroy,
+        ("zfs" | "zpool", "destroy") | ("btrfs", "subvolume") if second == "delete" || name != "btrfs" => {
+            Deed::Destroy
+        }
+        ("lvremove" | "vgremove" | "pvremove" | "userdel" | "groupdel", _) => Deed::Destroy,
+        ("vault", _) if operands.iter().take(3).any(|word| matches!(*word, "delete" | "destroy")) => {
+            Deed::Destroy
+        }
+        (
+            "consul" | "etcdctl" | "doctl" | "hcloud" | "linode-cli" | "oci" | "ibmcloud" | "scw"
+            | "vultr-cli" | "eksctl" | "kops" | "minikube" | "k3d" | "kind" | "nomad",
+            _,
+        ) if operands
+            .iter()
+            .take(4)
+            .any(|word| matches!(*word, "delete" | "del" | "destroy" | "rm" | "purge" | "terminate")) =>
+        {
+            Deed::Destroy
+        }
+        ("terraform" | "tofu" | "terragrunt", "apply") if has(&["-destroy", "--destroy"]) => Deed::Destroy,
+        ("docker" | "podman" | "nerdctl", "compose") if second == "down" && has(&["-v", "--volumes"]) => {
+            Deed::Destroy
+        }
+        ("docker-compose" | "podman-compose", "down") if has(&["-v", "--volumes"]) => Deed::Destroy,
+        ("docker" | "podman" | "nerdctl", "compose") if second == "rm" && has(&["-v"]) => Deed::Destroy,
         ("goreleaser", "release") | ("semantic-release" | "release-it" | "standard-version" | "np", _) => {
             Deed::Release
         }
@@ -100,6 +163,8 @@ pub(super) fn packages_and_services(name: &str, operands: &[&str], arguments: &[
             Deed::Deploy
         }
         ("gcloud" | "az", _) if operands.contains(&"delete") => Deed::Destroy,
+        ("gcloud", "storage") if operands.contains(&"rm") => Deed::Destroy,
+        ("az", _) if operands.contains(&"purge") || operands.contains(&"delete-batch") => Deed::Destroy,
         ("az", _)
             if operands.contains(&"deploy")
                 || operands.contains(&"deployment") && operands.contains(&"create") =>

@@ -250,8 +250,9 @@ impl Variables {
                 (Some(variable), _) => Some((variable.values.clone(), variable.certainty)),
                 (None, Some(otherwise)) => {
                     let plain = otherwise.trim_matches(['"', '\'']);
-                    // The variable may come from outside of the line.
-                    (!plain.contains(['$', '`'])).then(|| (vec![plain.to_owned()], Certainty::Uncertain))
+                    // The variable may come from outside of the line; `${FORCE:-}` says only that it may.
+                    (!plain.is_empty() && !plain.contains(['$', '`']))
+                        .then(|| (vec![plain.to_owned()], Certainty::Uncertain))
                 }
                 (None, None) => None,
             },
@@ -393,6 +394,10 @@ fn printed_by(words: &[Word], input: Option<String>) -> Option<String> {
         ("rev", []) => {
             Some(input?.lines().map(|line| line.chars().rev().collect::<String>() + "\n").collect())
         }
+        // The path of a program is as good as its name.
+        ("which" | "whereis", [.., name]) => Some(format!("{name}\n")),
+        ("command" | "type", ["-v" | "-p" | "-P" | "-V", name]) => Some(format!("{name}\n")),
+        ("xcrun", ["-f" | "--find", name]) => Some(format!("{name}\n")),
         ("base64", ["-d" | "-D" | "--decode"]) => decoded(&input?),
         ("tr", ["-d", "\n" | "\\n"]) => Some(input?.replace('\n', "")),
         ("tr", [from, to]) => translated(&input?, from, to),

@@ -12,13 +12,14 @@ use super::files::{FolderPath, written};
 use super::names::ShellNames;
 use super::patched::patched;
 use super::piped::{
-    Input, all_but_unwritten, here_document, is_bare_shell, is_condition, piped_script, printed,
-    with_operands,
+    Input, all_but_unwritten, here_document, is_condition, piped_script, printed, runs_input, with_operands,
 };
 use super::values::Certainty;
 use super::voice::{Reads, Voice, defined_names, voice, writes_output_to_file};
 use super::wrapper::{Unwrapped, unwrap};
-use super::{Class, Deed, Ended, LineEnd, NamedFile, Part, Ran, Signs, formatters, partial, program};
+use super::{
+    Class, Deed, Ended, LineEnd, NamedFile, Part, Ran, Signs, formatters, manifests, partial, program,
+};
 
 /// The scripts inside of scripts that are read.
 const DEPTH_MAX: usize = 8;
@@ -274,7 +275,7 @@ impl Walk {
             };
             let piped = self.piped(item, index);
             if let (Stage::Command(command), Some(script)) = (stage, &piped)
-                && is_bare_shell(&self.names.expanded(&command.words))
+                && runs_input(&self.names.expanded(&command.words))
             {
                 self.script(&Script::read(script), script, LineEnd::Hidden, ran);
                 continue;
@@ -343,6 +344,13 @@ impl Walk {
         ended: Ended,
     ) {
         let (all, ran) = self.names.with_program(all, ran);
+        // A shell without a script runs the lines it is given.
+        if runs_input(&all) {
+            let body = here_document(&command.redirects).map(str::to_owned);
+            if let Some(body) = body.or_else(|| self.names.substituted(&command.redirects)) {
+                return self.script(&Script::read(&body), &body, LineEnd::Hidden, ran);
+            }
+        }
         let (words, more) = match unwrap(&all) {
             Unwrapped::Program(words) => (words, false),
             Unwrapped::MoreOperands(words) => (words, true),
@@ -367,13 +375,6 @@ impl Walk {
         }
         if self.call(words, text, ran, ended) {
             return;
-        }
-        // A shell without a script runs the lines it is given.
-        if is_bare_shell(words) {
-            let body = here_document(&command.redirects).map(str::to_owned);
-            if let Some(body) = body.or_else(|| self.names.substituted(&command.redirects)) {
-                return self.script(&Script::read(&body), &body, LineEnd::Hidden, ran);
-            }
         }
         if self.patch(command, words, input, ran, ended) {
             return;
@@ -400,6 +401,10 @@ impl Walk {
         {
             class = found;
         }
+        // A program that nobody knows may be the one that its words are written for.
+        let foreseen = unknown_program(&words).filter(|_| class.deed == Deed::Other);
+        let ran = if foreseen.is_some() { ran.max(Ran::Maybe) } else { ran };
+        class = foreseen.unwrap_or(class);
         if class.deed == Deed::Format && self.signs.nothing_rewritten && !class.is_destructive {
             class = Deed::Other.into();
         }
@@ -407,8 +412,22 @@ impl Walk {
         if class.deed == Deed::Lint && formatters::also_fixes(&words) {
             self.push(Deed::Format.into(), &words, None, ran, ended, &command.source);
         }
-        let shown: &[Word] = if more { all_but_unwritten(&words) } else { &words };
-        self.push(class, shown, None, ran, ended, &command.source);
+        // What installs a package also writes it down in a file of the project.
+        if manifests::changes(&words) {
+            self.push(Deed::Format.into(), &words, None, ran, ended, &command.source);
+        }
+        let updates = class.deed == Deed::Tests && manifests::updates_snapshots(&words, command);
+        // Words that nobody wrote down may be options of a push.
+        let shown: &[Word] =
+            if more && class.deed != Deed::Push { all_but_unwritten(&words) } else { &words };
+        // The message of a commit may be what the command reads.
+        let read = || here_document(&command.redirects).or(input.text()).map(str::to_owned);
+        let content = if class.deed == Deed::Commit { read() } else { None };
+        self.push(class, shown, content, ran, ended, &command.source);
+        // Tests that write down what they expect pass by what they just wrote.
+        if updates {
+            self.push(Deed::Format.into(), &words, None, ran, ended, &command.source);
+        }
     }
 
     /// Adds the files that a patch of `apply_patch` changes; returns whether the command is that.
@@ -450,7 +469,8 @@ impl Walk {
         }
         self.voices.truncate(voices);
         let new = self.parts.split_off(first.min(self.parts.len()));
-        let acts = |part: &Part| part.is_destructive || part.deed.is_consequential();
+        let acts =
+            |part: &Part| part.is_destructive || part.deed == Deed::Delete || part.deed.is_consequential();
         self.parts.extend(new.into_iter().filter(acts));
     }
 
@@ -551,7 +571,11 @@ impl Walk {
         ended: Ended,
         source: &str,
     ) {
-        let Class { deed, files, force, is_destructive } = class;
+        let Class { deed, files, mut force, mut is_destructive } = class;
+        // Git says itself that it overwrote a branch, whatever told it to.
+        if deed == Deed::Push && self.signs.forced {
+            (force, is_destructive) = (true, true);
+        }
         let acts = is_destructive || deed.changes_file() || deed.is_consequential();
         if self.parts.len() >= if acts { ACTING_PARTS_MAX } else { PARTS_MAX } {
             return;
@@ -577,7 +601,10 @@ impl Walk {
             deed,
             files,
             words: words.iter().map(|word| word.text.clone()).collect(),
-            open: super::open::open_words(words),
+            open: match unknown_program(words) {
+                Some(_) => vec![0],
+                None => super::open::open_words(words),
+            },
             force,
             is_destructive,
             source: source.to_owned(),
@@ -587,6 +614,20 @@ impl Walk {
             ran,
             ended,
         });
+    }
+}
+
+/// Classifies a command whose program is not known because a shell puts it in: what its words say, it may have done.
+fn unknown_program(words: &[Word]) -> Option<Class> {
+    let (program, arguments) = words.split_first()?;
+    let is_whole = program.expansions.first().is_some_and(|expansion| expansion.place.start == 0);
+    let command = arguments.iter().find(|word| !word.text.starts_with('-'))?;
+    match command.text.as_str() {
+        _ if !is_whole => None,
+        // Nobody knows what the options of a program mean that nobody knows.
+        "push" => Some(Deed::Push.into()),
+        "commit" => Some(Deed::Commit.into()),
+        _ => None,
     }
 }
 

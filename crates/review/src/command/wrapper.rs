@@ -37,14 +37,42 @@ pub(super) fn unwrap(mut words: &[Word]) -> Unwrapped<'_> {
             },
             "powershell" | "pwsh" => match rest_after(rest, &["-c", "-command", "/c", "/command"]) {
                 Some(script) => return Unwrapped::Script(windows_script(script)),
+                // Without an option for it, the rest is a script, too.
+                None => match powershell_words(rest) {
+                    Some(script) => return Unwrapped::Script(windows_script(script)),
+                    None => None,
+                },
+            },
+            "git" | "hub" => match run_by_git(rest) {
+                Some(script) => return Unwrapped::Script(script),
                 None => None,
             },
+            "npx" | "pnpx" if after_option(rest, &["-c", "--call"]).is_some() => {
+                let script = after_option(rest, &["-c", "--call"]).map(|word| word.text.clone());
+                return Unwrapped::Script(script.unwrap_or_default());
+            }
+            "npm" | "pnpm"
+                if rest.first().is_some_and(|word| matches!(word.text.as_str(), "exec" | "x"))
+                    && after_option(rest, &["-c", "--call"]).is_some() =>
+            {
+                let script = after_option(rest, &["-c", "--call"]).map(|word| word.text.clone());
+                return Unwrapped::Script(script.unwrap_or_default());
+            }
+            "vagrant" | "gcloud" | "minikube" | "kitchen" if rest.iter().any(|word| word.text == "ssh") => {
+                match remote_script(rest) {
+                    Some(script) => return Unwrapped::Script(script),
+                    None => None,
+                }
+            }
             "eval" | "iex" | "Invoke-Expression" if !rest.is_empty() => {
                 return Unwrapped::Script(joined(rest));
             }
             "env" if after_option(rest, &["-S", "--split-string"]).is_some() => {
                 let script = after_option(rest, &["-S", "--split-string"]).map(|word| word.text.clone());
                 return Unwrapped::Script(script.unwrap_or_default());
+            }
+            "runuser" if after_option(rest, &["-u", "--user"]).is_some() => {
+                Some(operands(rest, &["-u", "--user", "-g", "--group", "-G", "--supp-group", "-w"]))
             }
             "su" | "runuser" | "script" | "nix-shell" => match script_option(rest) {
                 Some(script) => return Unwrapped::Script(script.text.clone()),
@@ -94,6 +122,27 @@ fn plain_wrapper<'a>(name: &str, rest: &'a [Word]) -> Option<&'a [Word]> {
         | "noglob" | "coproc" | "then" | "do" | "busybox" | "toybox" | "torsocks" | "proxychains"
         | "proxychains4" | "catchsegv" | "dbus-run-session" | "firejail" => {
             operands(rest, &["-f", "-o", "-a"])
+        }
+        "fakeroot" | "eatmydata" | "linux32" | "linux64" | "setarch" | "proot" | "trickle" => {
+            operands(rest, &["-l", "-i", "-s", "-d", "-u"])
+        }
+        "unshare" | "nsenter" | "setpriv" | "prlimit" | "numactl" => operands(
+            rest,
+            &[
+                "-S", "-G", "-R", "-w", "-t", "-T", "--wd", "--root", "--target", "--reuid", "--regid",
+                "--setuid", "--setgid",
+            ],
+        ),
+        "chrt" => operands(rest, &["-T", "-P", "-D"]).get(1..)?,
+        "lxc" | "incus" | "multipass" | "limactl" | "distrobox" | "toolbox"
+            if matches!(first, "exec" | "shell" | "enter" | "run") =>
+        {
+            let rest = rest.get(1..)?;
+            let apart = rest.iter().position(|word| word.text == "--");
+            match apart {
+                Some(apart) => rest.get(apart + 1..)?,
+                None => operands(rest, &["--cwd", "--user", "--env"]).get(1..)?,
+            }
         }
         "strace" | "ltrace" | "valgrind" => operands(rest, &["-o", "-e", "-p", "-s"]),
         "perf" if matches!(first, "stat" | "record") => operands(rest.get(1..)?, &["-e", "-o", "-r"]),
@@ -248,6 +297,50 @@ fn script_of_shell(rest: &[Word]) -> Shell<'_> {
         }
     }
     Shell::Input
+}
+
+/// Returns the words of a script that PowerShell is given without an option for it; a file of commands is none.
+fn powershell_words(rest: &[Word]) -> Option<&[Word]> {
+    let with_value =
+        ["-executionpolicy", "-ep", "-ex", "-version", "-windowstyle", "-w", "-inputformat", "-outputformat"];
+    let mut words = rest;
+    while let Some((first, after)) = words.split_first() {
+        let lower = first.text.to_lowercase();
+        match lower.as_str() {
+            "-file" | "-f" | "-encodedcommand" | "-enc" | "-e" => return None,
+            option if with_value.contains(&option) => words = after.get(1..).unwrap_or(&[]),
+            option if option.starts_with('-') => words = after,
+            file if file.ends_with(".ps1") => return None,
+            _ => return Some(words),
+        }
+    }
+    None
+}
+
+/// Returns the script that a command of git runs instead of something of its own: `git submodule foreach …`, `git bisect run …`.
+fn run_by_git(rest: &[Word]) -> Option<String> {
+    let rest = operands(rest, &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"]);
+    let texts: Vec<&str> = rest.iter().map(|word| word.text.as_str()).collect();
+    let rest = match texts.as_slice() {
+        ["submodule", ..] => {
+            let place = texts.iter().position(|text| *text == "foreach")?;
+            operands(rest.get(place + 1..)?, &[])
+        }
+        ["bisect", "run", ..] => rest.get(2..)?,
+        _ => return None,
+    };
+    Some(joined(rest)).filter(|script| !script.trim().is_empty())
+}
+
+/// Returns the script that is run on another machine: `-c '…'`, `--command='…'`, or the words after `--`.
+fn remote_script(rest: &[Word]) -> Option<String> {
+    let given = rest.iter().find_map(|word| word.text.strip_prefix("--command="));
+    let after = || after_option(rest, &["-c", "--command"]).map(|word| word.text.as_str());
+    let apart = || {
+        let place = rest.iter().position(|word| word.text == "--")?;
+        Some(joined(rest.get(place + 1..)?))
+    };
+    given.or_else(after).map(str::to_owned).or_else(apart).filter(|script| !script.trim().is_empty())
 }
 
 /// Returns the words after one of some options, written in any case.

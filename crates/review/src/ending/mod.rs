@@ -11,7 +11,7 @@ use hence_canon::{Object, Value};
 mod counts;
 mod words;
 
-pub(crate) use words::{Words, ending as reading};
+pub(crate) use words::{Words, counts_failures, ending as reading};
 
 /// The ending of an action, and what says so.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -113,9 +113,12 @@ pub(crate) fn ending(summary: &str) -> Words {
         at += 1;
     }
     let ran = found.ran.unwrap_or(0);
+    // `5 skipped`, `Ran 5 tests OK (skipped=5)`: what was passed over has not passed.
+    let all_skipped = found.skipped > 0 && found.skipped >= ran;
     match found {
         Found { failed: true, .. } => Words::Badly,
         Found { counted_passes: true, .. } => Words::Well,
+        _ if all_skipped => Words::NothingRan,
         // `0 passed; 0 failed; 12 filtered out`, `ok pkg [no tests to run]`
         Found { nothing_ran: true, .. } => Words::NothingRan,
         Found { none_passed: true, .. } => Words::NothingRan,
@@ -181,7 +184,9 @@ impl Found {
         } else if is(SUCCESSES) {
             self.success(word, parts, at);
         } else if is(SKIPPED) {
-            self.skipped = self.skipped.max(counted(parts, at).unwrap_or(0));
+            // In `Tests: 5 skipped` the number is given to a word, and counts what comes after it all the same.
+            let free = at.checked_sub(1).and_then(|at| parts.get(at)).and_then(number);
+            self.skipped = self.skipped.max(counted(parts, at).or(free).unwrap_or(0));
         } else if is(RUNS) {
             self.run(word, parts, at);
         }
@@ -195,8 +200,9 @@ impl Found {
             // `not ok 2 - name` of the Test Anything Protocol, unless it was expected: `# TODO`.
             Some("not") if word == "ok" => self.failed |= !is_expected(parts, at),
             Some("not" | "never" | "no" | "nothing" | "none" | "neither" | "nobody") => self.failed = true,
+            Some(earlier) if is_denial(earlier) => self.failed = true,
             _ if is_exception => self.failed = true,
-            _ => match portion(parts, at) {
+            _ => match portion(parts, at).or_else(|| portion_after(parts, at)) {
                 Some((some, all)) if some < all => self.failed = true,
                 _ => {
                     let count = counted(parts, at);
@@ -259,6 +265,64 @@ fn portion(parts: &[Part], at: usize) -> Option<(u64, u64)> {
     let Some(Part::Number(some)) = rest.next() else { return None };
     // A third number makes a date.
     (rest.next() != Some(&Part::Of)).then_some((*some, *all))
+}
+
+/// Returns whether a word takes back what follows it: `didn't`, `won’t`, `couldn't`.
+fn is_denial(word: &str) -> bool {
+    word.ends_with("n't") || word.ends_with("n’t")
+}
+
+/// Returns the two numbers after a success: 3 and 5 of `passed 3 of 5` and `passed: 3/5`. A `/` that a third number
+/// follows is part of a date.
+fn portion_after(parts: &[Part], at: usize) -> Option<(u64, u64)> {
+    let rest = parts.get(at + 1..)?;
+    let rest = rest.strip_prefix(&[Part::Gives]).unwrap_or(rest);
+    let (some, rest) = match rest {
+        [Part::Number(some), rest @ ..] => (*some, rest),
+        _ => return None,
+    };
+    let rest = match rest {
+        [Part::Word(out), rest @ ..] if out == "out" => rest,
+        rest => rest,
+    };
+    match rest {
+        [Part::Of, Part::Number(_), Part::Of, ..] => None,
+        [Part::Of, Part::Number(all), ..] => Some((some, *all)),
+        _ => None,
+    }
+}
+
+/// Returns whether a line counts tests that did not pass: `# fail 1`, `5 examples, 1 failure`, `Failed: 1`,
+/// `passed 3 of 5`, `5 tests didn't pass`. A failure that is only named is none: it may be what a test is about.
+pub(crate) fn counts_failures(line: &str) -> bool {
+    let parts = parts(line);
+    let is_word = |at: usize, list: &[&str]| matches!(parts.get(at), Some(Part::Word(word)) if list.contains(&word.as_str()));
+    let is_end = |at: usize| !matches!(parts.get(at), Some(Part::Word(_) | Part::Of));
+    // `retries failed 3 times` counts no tests, `# fail 3` does.
+    let after = |at: usize| match (parts.get(at + 1), parts.get(at + 2)) {
+        (Some(Part::Gives), Some(Part::Number(count))) => Some(*count),
+        (Some(Part::Number(count)), _) if is_end(at + 2) => Some(*count),
+        _ => None,
+    };
+    let counted = |at: usize| before_count(&parts, at).or_else(|| after(at)).unwrap_or(0) > 0;
+    let names_result = (0..parts.len()).any(|at| {
+        is_word(at, &["passed", "failed", "tests", "test", "examples", "suites", "runs", "assertions"])
+    });
+    (0..parts.len()).any(|at| {
+        let is_success = is_word(at, &["pass", "passed", "passing"]);
+        let is_denied = is_success
+            && before_count(&parts, at).is_none()
+            && before(&parts, at).is_some_and(|word| is_denial(word) || word == "not");
+        let is_part = is_success
+            && portion(&parts, at)
+                .or_else(|| portion_after(&parts, at))
+                .is_some_and(|(some, all)| some < all);
+        let is_counted_denial = is_denied && (0..at).any(|at| matches!(parts.get(at), Some(Part::Number(_))));
+        is_word(at, FAILURES) && counted(at)
+            || is_word(at, ERRORS) && names_result && counted(at)
+            || is_counted_denial
+            || is_part
+    })
 }
 
 /// Returns the word before a part, over `be` and `have`.
@@ -428,7 +492,21 @@ mod tests {
             ("not completed", Words::Badly),
             ("incomplete", Words::Silent),
             ("2 passed, 1 xfailed", Words::Well),
-            ("3 skipped", Words::Silent),
+            ("3 skipped", Words::NothingRan),
+            ("5 skipped in 0.01s", Words::NothingRan),
+            ("Ran 5 tests in 0.1s OK (skipped=5)", Words::NothingRan),
+            ("Ran 5 tests in 0.1s OK (skipped=4)", Words::Well),
+            ("Tests: 5 skipped, 5 total", Words::NothingRan),
+            ("4 passed, 1 skipped", Words::Well),
+            ("5 tests didn't pass", Words::Badly),
+            ("the tests won't pass", Words::Badly),
+            ("passed 3 of 5", Words::Badly),
+            ("passed: 3/5", Words::Badly),
+            ("passed 3 out of 5", Words::Badly),
+            ("passed 5 of 5", Words::Well),
+            ("passed 5/5/2026", Words::Well),
+            ("# tests 5 # pass 4 # fail 1", Words::Badly),
+            ("# tests 5 # pass 5 # fail 0", Words::Well),
             (r#"{"errors":[],"failed":0,"passed":3}"#, Words::Well),
             (r#"{"error":null,"ok":true}"#, Words::Well),
             (r#"{"failed":3,"passed":2}"#, Words::Badly),
@@ -487,6 +565,40 @@ mod tests {
             ("", Words::Silent),
         ] {
             assert_eq!(ending(summary), expected, "{summary:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_counts_failures_is_told_from_one_that_names_them() {
+        for line in [
+            "# fail 1",
+            "ℹ fail 2",
+            "5 examples, 1 failure",
+            "5 tests, 1 failure",
+            "Failed! - Failed: 1, Passed: 4, Skipped: 0, Total: 5",
+            "Executed 5 tests, with 1 failure (0 unexpected) in 0.1 seconds",
+            "Tests run: 5, Failures: 1, Errors: 0",
+            "Tests run: 5, Failures: 0, Errors: 2",
+            "2 passed, 1 error in 0.1s",
+            "5 tests didn't pass",
+            "passed 3 of 5",
+            "3/5 passed",
+            "FAILED (failures=1)",
+        ] {
+            assert!(counts_failures(line), "{line}");
+        }
+        for line in [
+            "# fail 0",
+            "5 examples, 0 failures",
+            "Failed: 0, Passed: 4",
+            "retries failed 3 times",
+            "names the first failure",
+            "passed 5 of 5",
+            "does not pass the card number on",
+            "no errors, 4 passed",
+            "Tests run: 5, Failures: 0, Errors: 0",
+        ] {
+            assert!(!counts_failures(line), "{line}");
         }
     }
 }

@@ -170,6 +170,12 @@ fn build(
             _ => &outcome.text,
         };
         let text = with_end(event, outcome, shorten(text, RESULT_CHARS_MAX));
+        // The part that is shown may end well where the whole does not.
+        let is_tests = event.action_type == ActivityType::RunTests.into();
+        let is_contradicted = is_tests && (outcome.signs.tests_failed || outcome.signs.no_tests);
+        if is_contradicted && matches!(reading(&text), Words::Well) {
+            return None;
+        }
         // A line of several commands failed as a whole; only the one that failed says so.
         let failed = outcome.failed && (event.part.is_none() || event.status == Some(Status::Failed));
         // A tool without output has no result to show, unless it failed.
@@ -348,6 +354,10 @@ fn request(event: &ActionEvent, file: Option<&str>) -> Option<Value> {
     let mut members: Members =
         event.request.iter().map(|(key, value)| (*key, shorten_values(value, RATIONALE_CHARS_MAX))).collect();
     let names_no_evidence = event.edits() && !event.happened();
+    // A file that was written says itself whether it holds one.
+    let has_no_artifact = !event.edits() || file.is_none() && event.happened();
+    let holds = event.contains_secret == Some(true) && has_no_artifact;
+    members.extend(holds.then_some(("contains_secret", true.into())));
     members.extend(file.filter(|_| names_no_evidence).map(|file| ("path", file.into())));
     members.extend(
         event.part.iter().flat_map(|part| [("part", part.place.into()), ("parts", part.count.into())]),

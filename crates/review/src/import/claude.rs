@@ -28,6 +28,9 @@ pub(super) fn row(session: &mut Session, row: &Value) {
     Session::set_once(&mut session.id, word("sessionId"));
     Session::set_once(&mut session.started_at, word("timestamp"));
     Session::set_once(&mut session.working_directory, word("cwd"));
+    if !session.is_new_row(word("uuid")) {
+        return;
+    }
     // A log of a sub-agent alone is that agent's own session.
     let is_marked = row.flag("isSidechain");
     session.has_main_chain |= !is_marked && matches!(word("type"), Some("user" | "assistant"));
@@ -113,6 +116,10 @@ fn result(session: &mut Session, row: &Value, block: &Value, agent: Option<&str>
 }
 
 fn assistant(session: &mut Session, row: &Value, agent: Option<&str>) {
+    // The program wrote this in the place of an answer; it explains no call.
+    if row.flag("isApiErrorMessage") {
+        return;
+    }
     let message = row.member("message");
     let (id, model) = (message.text("id"), message.text("model").filter(|model| *model != "<synthetic>"));
     if agent.is_none() {
@@ -205,7 +212,7 @@ const POLLS: &[&str] = &["BashOutput", "TaskOutput", "AgentOutputTool"];
 fn tool(name: &str, input: &Value) -> ActionEvent {
     let word = |key: &str| input.text(key);
     if let ("Bash", Some(command)) = (name, word("command")) {
-        let mut event = ActionEvent::of_command(name, command);
+        let mut event = ActionEvent::of_command_with_input(name, command, input);
         event.description = word("description").map(str::to_owned);
         return event;
     }

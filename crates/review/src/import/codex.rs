@@ -106,7 +106,7 @@ fn tool(name: &str, arguments: &Value) -> Vec<ActionEvent> {
             if let Some((entered, text)) = patch_in(&command) {
                 return patch(&text, &within(folder.unwrap_or(""), &entered));
             }
-            let mut event = ActionEvent::of_command(name, &command);
+            let mut event = ActionEvent::of_command_with_input(name, &command, arguments);
             event.folder = folder.map(str::to_owned);
             vec![event]
         }

@@ -7,7 +7,9 @@ use crate::command::{
 };
 use crate::secret;
 use crate::show::shell_word;
+use crate::vocabulary::{ActionType, ActivityType};
 
+use super::leaks::Leaks;
 use super::session::{ActionEvent, PartText, Repeatable, Status};
 use super::text::collapse_to;
 
@@ -16,21 +18,25 @@ const ARGUMENTS_MAX: usize = 64;
 const ARGUMENT_CHARS_MAX: usize = 400;
 
 /// Returns the actions of one call, with their states; `project` is the folder of the session, `names` are those that the
-/// commands of earlier calls defined.
+/// commands of earlier calls defined, `leaks` the secrets that they showed.
 pub(super) fn actions(
     mut event: ActionEvent,
     project: Option<&str>,
     names: &mut ShellNames,
+    leaks: &mut Leaks,
 ) -> Vec<ActionEvent> {
     let Some(command) = event.command.clone().filter(|_| event.decision.is_none()) else {
         event.status = event.outcome.as_ref().map(super::outcome::ToolOutcome::status);
+        note_leaks(&mut event, project, leaks);
         if let (Some(file), Some(text)) = (&event.file, event.written.take()) {
             names.note_script(file, &text);
             names.note_script(&folder(Some(file), project), &text);
         }
         return vec![event];
     };
+    let not_run = event.outcome.as_ref().is_some_and(|outcome| outcome.not_run);
     let stopped = event.outcome.as_ref().and_then(|outcome| outcome.stopped);
+    let stopped = stopped.or(not_run.then_some(Status::Failed));
     let end = match &event.outcome {
         None => LineEnd::Absent,
         Some(_) if stopped.is_some() => LineEnd::Absent,
@@ -50,11 +56,32 @@ pub(super) fn actions(
     let folder = folder(event.folder.as_deref(), project);
     let found = match stopped {
         // A call that was not let through defined nothing.
-        Some(Status::Refused) => parts_after(&read, &folder, end, signs, &mut names.clone()),
+        Some(Status::Refused | Status::Failed) => parts_after(&read, &folder, end, signs, &mut names.clone()),
         _ => parts_after(&read, &folder, end, signs, names),
     };
-    let line = Line { event, command, end, stopped, is_echoed };
+    let happened = !not_run && stopped != Some(Status::Refused);
+    let shown = event.outcome.as_ref().map(|outcome| outcome.shown.clone()).unwrap_or_default();
+    let commits_secret = happened && leaks.line(&found, &shown);
+    let line = Line { event, command, end, stopped, not_run, is_echoed, commits_secret };
     line.actions(&found)
+}
+
+/// Notes the file that a tool read or wrote, and whether a commit by a tool holds a secret.
+fn note_leaks(event: &mut ActionEvent, project: Option<&str>, leaks: &mut Leaks) {
+    let Some(outcome) = event.outcome.as_ref() else { return };
+    if !event.happened() {
+        return;
+    }
+    if event.action_type == ActivityType::GitCommit.into() {
+        let holds = event.request.iter().any(|(_, value)| secret::contains(&value.to_string()));
+        event.contains_secret = holds.then_some(true);
+    }
+    let Some(path) = event.file.as_deref().map(|file| folder(Some(file), project)) else { return };
+    match event.action_type {
+        ActionType::Activity(ActivityType::ReadFile) => leaks.read(&path, &outcome.shown),
+        _ if event.edits() => leaks.written(&path, event.contains_secret),
+        _ => {}
+    }
 }
 
 /// Returns the folder of a call relative to that of the session.
@@ -90,6 +117,10 @@ struct Line {
     end: LineEnd,
     /// Whether the whole call was refused or cancelled.
     stopped: Option<Status>,
+    /// Whether the call never began.
+    not_run: bool,
+    /// Whether a commit of the line holds a secret.
+    commits_secret: bool,
     /// Whether the end is that of an exit code that the line prints, which is not that of the line.
     is_echoed: bool,
 }
@@ -166,7 +197,7 @@ impl Line {
         event.usage = None;
         // A check that was stopped found nothing; a deed may have begun, and may be done.
         let stopped = self.stopped.map(|stopped| match stopped {
-            Status::Cancelled if !part.deed.only_looks() => Status::Unknown,
+            Status::Cancelled if !part.deed.only_looks() && !self.not_run => Status::Unknown,
             stopped => stopped,
         });
         event.status = stopped.or(match (self.end, part.ended) {
@@ -182,7 +213,9 @@ impl Line {
         });
         event.owns_output = part.owns_output;
         // Of a line that failed, the code is that of the command that failed, and of no command before it.
+        let is_contradicted = part.deed == Deed::Tests && self.contradicts_tests();
         event.owns_exit_code = !self.is_echoed
+            && !(is_contradicted && part.ended == Ended::Well)
             && matches!(
                 (self.end, part.ended),
                 (LineEnd::Well, Ended::Well) | (LineEnd::Badly, Ended::Badly)
@@ -202,7 +235,10 @@ impl Line {
             event.file = files.next();
             event.more_files = files.collect();
         }
-        event.contains_secret = part.content.as_deref().map(secret::contains);
+        event.contains_secret = match part.deed {
+            Deed::Commit => self.commits_secret.then_some(true),
+            _ => part.content.as_deref().map(secret::contains),
+        };
         if is_one_of_several {
             let again = match &part.folder {
                 Some(folder) if !folder.is_empty() => format!("cd {} && {}", shell_word(folder), part.source),
@@ -216,7 +252,7 @@ impl Line {
         event.is_uncertain = part.ran == Ran::Maybe
             || may_have_failed
             || part.ended == Ended::Unknown && self.was_killed()
-            || self.stopped == Some(Status::Cancelled);
+            || self.stopped == Some(Status::Cancelled) && !self.not_run;
         if part.ran == Ran::Maybe {
             event.status = event.status.map(|_| Status::Unknown);
             event.note = Some("whether it ran depends on something that the log does not show".to_owned());

@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 
 use hence_canon::Value;
 
+use crate::command::Signs;
+
 use super::approval::Places;
 use super::json::JsonExt;
+use super::leaks::Shown;
 use super::span::{Export, Span, SpanEnd, Stated, Work, beginning, parse_time, trace};
 use super::usage::{Cost, Usage, count};
 use super::{Format, ImportError};
@@ -159,6 +162,7 @@ fn span(raw: &Value, user: Option<&str>) -> Span {
         arguments: input,
     }
     .answer();
+    let printed = error.clone().or_else(|| output.clone());
     Span {
         parent: text(raw, "parentObservationId").map(str::to_owned),
         start,
@@ -182,7 +186,12 @@ fn span(raw: &Value, user: Option<&str>) -> Span {
         label,
         name,
         id,
+        exit_code: None,
+        commits_secret: false,
+        signs: Signs::default(),
+        shown: Shown::default(),
     }
+    .with_stated_end(printed.as_deref())
 }
 
 /// Returns the tokens and the cost, by the names of any version.

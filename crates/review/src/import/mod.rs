@@ -20,6 +20,8 @@ mod importer;
 mod instruction;
 mod json;
 mod langfuse;
+mod late;
+mod leaks;
 mod lines;
 mod otlp;
 mod outcome;

@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 
 use hence_canon::{Value, parse};
 
+use crate::command::Signs;
+
 use super::approval::Places;
 use super::json::JsonExt;
+use super::leaks::Shown;
 use super::span::{Export, Span, SpanEnd, Stated, Work, beginning, parse_time, trace};
 use super::usage::{Cost, Usage, count};
 use super::{Format, ImportError};
@@ -231,7 +234,12 @@ fn span(raw: &Value, service: Option<&str>) -> Span {
         label,
         work,
         tool: tool.map(str::to_owned),
+        exit_code: None,
+        commits_secret: false,
+        signs: Signs::default(),
+        shown: Shown::default(),
     }
+    .with_stated_end(error.or(output))
 }
 
 /// Writes tenths as a decimal: 980 → `98.0`.

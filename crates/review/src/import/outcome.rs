@@ -4,6 +4,7 @@ use crate::command::{Signs, is_failed_line, without_commits};
 use crate::secret::{self, Redactions};
 
 use super::exec_header::{background_id, exit_code, wall_time};
+use super::leaks::Shown;
 use super::session::Status;
 use super::text::collapse_to;
 
@@ -23,6 +24,9 @@ pub(super) struct ToolOutcome {
     pub(super) failed: bool,
     /// The reason why it did not run or did not end: [`Status::Refused`] or [`Status::Cancelled`].
     pub(super) stopped: Option<Status>,
+    /// Whether the tool says that it did not begin: there was no such tool, its input was wrong, a hook or the sandbox
+    /// stopped it.
+    pub(super) not_run: bool,
     /// Whether the command had not ended when the tool answered: how it ended is not in the result.
     pub(super) runs_on: bool,
     /// The id under which it runs on.
@@ -32,6 +36,8 @@ pub(super) struct ToolOutcome {
     pub(super) exit_code: Option<i64>,
     pub(super) duration_ms: Option<i64>,
     pub(super) signs: Signs,
+    /// The secrets that the text holds.
+    pub(super) shown: Shown,
     /// The last line that says that tests failed, or that there were none: a trace that shows only the beginning would
     /// not say it.
     pub(super) telling: Option<String>,
@@ -52,6 +58,7 @@ impl ToolOutcome {
             duration_ms: wall_time(text),
             telling: telling(text, &signs),
             signs,
+            shown: Shown::of(text),
             beside_commits: without_commits(text).map(|text| collapse_to(&text, RAW_CHARS_MAX)),
             ..Self::default()
         }
@@ -61,6 +68,7 @@ impl ToolOutcome {
     pub(super) fn with_error(mut self, failed: bool) -> Self {
         // Claude Code marks an error of the tool in the text, too.
         let failed = failed || self.text.starts_with("<tool_use_error>");
+        self.not_run = failed && NOT_RUN.iter().any(|words| bare(&self.text).starts_with(words));
         self.stopped = if failed { stopped(&self.text) } else { None };
         self.failed = failed;
         self
@@ -101,11 +109,59 @@ const REFUSED: &[&str] = &[
     "Operation blocked by hook",
     "PreToolUse:",
     "This command requires approval",
+    "Hook PreToolUse:",
+    "Denied by auto mode",
+    "Agent is in plan mode",
 ];
+
+/// Words in the first line of a result by which a hook or a rule says that it did not let the call through.
+const REFUSED_INSIDE: &[&str] = &[
+    "hook blocking error",
+    "hook denied",
+    "denied this tool",
+    "was blocked. For security",
+    "tool not executed",
+];
+
+/// Texts of results of calls that never began.
+const NOT_RUN: &[&str] = &[
+    "InputValidationError",
+    "Cancelled: parallel tool call",
+    "Canceled: parallel tool call",
+    "Cancelled:",
+    "Sibling tool call errored",
+    "No such tool available",
+    "Unknown tool",
+    "Tool not found",
+    "Invalid tool parameters",
+    "failed in sandbox",
+    "sandbox error",
+    "File has not been read yet",
+    "File has been modified since read",
+    "String to replace not found",
+    "failed to parse function arguments",
+    "failed to parse exec arguments",
+    "unsupported call",
+    "unsupported custom tool call",
+];
+
+/// Removes the words by which programs begin an error.
+fn bare(text: &str) -> &str {
+    let mut text = text.trim_start();
+    let beginnings = ["<tool_use_error>", "Error: ", "ERROR: ", "error: ", "\"", "(", "<error>"];
+    while let Some(rest) = beginnings.iter().find_map(|words| text.strip_prefix(words)) {
+        text = rest.trim_start();
+    }
+    text
+}
 
 /// Texts of results of calls that were stopped.
 const CANCELLED: &[&str] = &[
     "[Request interrupted by user",
+    "Request interrupted by user",
+    "Cancelled:",
+    "Canceled:",
+    "Sibling tool call errored",
     "aborted by user",
     "Operation aborted",
     "Command aborted",
@@ -173,8 +229,12 @@ fn has_line(text: &str, beginnings: &[&str]) -> bool {
 /// Returns whether the beginning of a failed result says that the call was refused or cancelled.
 fn stopped(text: &str) -> Option<Status> {
     let beginning: String = text.chars().take(200).collect();
-    let begins = |words: &&&str| beginning.trim_start_matches(['"', '<', '(']).starts_with(**words);
-    if REFUSED.iter().any(|words| begins(&words)) {
+    let begins = |words: &&&str| {
+        beginning.trim_start_matches(['"', '<', '(']).starts_with(**words)
+            || bare(&beginning).starts_with(**words)
+    };
+    let is_header = |words: &&str| beginning.lines().next().is_some_and(|line| line.contains(words));
+    if REFUSED.iter().any(|words| begins(&words)) || REFUSED_INSIDE.iter().any(|words| is_header(words)) {
         Some(Status::Refused)
     } else if CANCELLED.iter().any(|words| begins(&words)) {
         Some(Status::Cancelled)
@@ -215,6 +275,28 @@ mod tests {
         assert_eq!(status("Permission to use Bash with command rm -rf x has been denied."), Status::Refused);
         assert_eq!(status("[Request interrupted by user for tool use]"), Status::Cancelled);
         assert_eq!(status("FAILED: request rejected by user service"), Status::Failed);
+        for text in [
+            "<tool_use_error>Cancelled: parallel tool call Bash errored</tool_use_error>",
+            "<tool_use_error>Sibling tool call errored</tool_use_error>",
+        ] {
+            assert_eq!(status(text), Status::Cancelled, "{text}");
+        }
+        for text in [
+            "Error: PreToolUse:Bash hook blocking error from command: \"guard\": no",
+            "Hook PreToolUse:Bash denied this tool",
+        ] {
+            assert_eq!(status(text), Status::Refused, "{text}");
+        }
+        for text in [
+            "<tool_use_error>InputValidationError: Bash failed</tool_use_error>",
+            "Error: No such tool available: Bash",
+            "failed in sandbox: LandlockRestrict",
+            "<tool_use_error>Cancelled: parallel tool call Bash errored</tool_use_error>",
+        ] {
+            assert!(ToolOutcome::of_text(text).with_error(true).not_run, "{text}");
+        }
+        let stopped = ToolOutcome::of_text("[Request interrupted by user for tool use]").with_error(true);
+        assert!(!stopped.not_run, "it may have begun");
         assert_eq!(ToolOutcome::of_text("rejected by user").with_error(false).status(), Status::Completed);
         let marked = ToolOutcome::of_text("<tool_use_error>File has not been read yet.</tool_use_error>");
         assert_eq!(marked.with_error(false).status(), Status::Failed);

@@ -1,7 +1,7 @@
 //! A session of any agent, filled by the adapters row by row.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hence_canon::Value;
 
@@ -12,6 +12,8 @@ use crate::vocabulary::{ActionType, ActivityType};
 use super::expand;
 use super::instruction;
 use super::json::JsonExt;
+use super::late;
+use super::leaks::Leaks;
 use super::outcome::{ToolOutcome, shown};
 use super::usage::Usage;
 
@@ -123,6 +125,17 @@ pub(super) struct ActionEvent {
     pub(super) lost_secret: bool,
     /// The id of the command in the background whose output it asks for.
     pub(super) polls: Option<String>,
+    /// The place of its result in the log, if that is a row of its own.
+    pub(super) answered: Option<Answered>,
+}
+
+/// The place of a result in a log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Answered {
+    /// Its number among the results, from 1.
+    pub(super) number: usize,
+    /// How many events came before it.
+    pub(super) after: usize,
 }
 
 /// One command of a line of several.
@@ -185,6 +198,7 @@ impl ActionEvent {
             model: None,
             lost_secret: false,
             polls: None,
+            answered: None,
         }
     }
 
@@ -193,6 +207,16 @@ impl ActionEvent {
         let mut event = Self::new(ActivityType::RunCommand, tool);
         event.command = Some(command.chars().take(WHOLE_TEXT_CHARS_MAX + 1).collect());
         event
+    }
+
+    /// Makes an action that ran a command with what the call gives it to read, which may be a script.
+    pub(super) fn of_command_with_input(tool: &str, command: &str, arguments: &Value) -> Self {
+        let has_input = ["stdin", "input"].iter().any(|key| arguments.get(key).is_some());
+        let lines = if has_input { lines_given(arguments, Callee::DoesElse) } else { Vec::new() };
+        match lines.as_slice() {
+            [line] => Self::of_command(tool, line),
+            _ => Self::of_command(tool, command),
+        }
     }
 
     /// Makes a call of a tool that no list knows, with its arguments. One that is given a single command runs it.
@@ -304,6 +328,24 @@ impl ActionEvent {
         self.lost_secret = before != self.command;
     }
 
+    /// Returns whether another row of the log is the same call again.
+    fn is_repeated_by(&self, other: &Self) -> bool {
+        let is_same = self.tool == other.tool
+            && self.command == other.command
+            && self.file == other.file
+            && self.query == other.query
+            && self.request == other.request
+            && self.decision.is_none()
+            && other.decision.is_none();
+        let is_same_row = self.at.is_some() && self.at == other.at;
+        is_same
+            && match (&self.outcome, &other.outcome) {
+                (_, None) => true,
+                (Some(first), Some(second)) => first.text == second.text || is_same_row,
+                (None, Some(_)) => is_same_row,
+            }
+    }
+
     /// Returns whether the log has no result of it: nobody knows whether it happened.
     pub(super) fn is_unanswered(&self) -> bool {
         self.outcome.is_none()
@@ -369,6 +411,10 @@ pub(super) struct Session {
     messages: BTreeMap<String, (Usage, Option<usize>)>,
     /// The places of the actions that run on, by the ids under which they do.
     background: BTreeMap<String, usize>,
+    /// The results so far.
+    results: usize,
+    /// The ids of the rows that were read.
+    rows: BTreeSet<String>,
     /// The place of the first action since tokens were last counted.
     uncounted: Option<usize>,
     /// The entries of a plan that is always written whole, with their numbers from 1.
@@ -468,6 +514,8 @@ impl Session {
     /// Adds a result to its call, and to each action that the call became.
     pub(super) fn outcome(&mut self, call: &str, mut outcome: ToolOutcome) {
         outcome.redact(&mut self.redactions);
+        self.results += 1;
+        let answered = Answered { number: self.results, after: self.events.len() };
         let mut ended = Vec::new();
         for place in self.calls.get(call).into_iter().flatten() {
             if let Some(Event::Action(event)) = self.events.get_mut(*place)
@@ -478,6 +526,7 @@ impl Session {
                     voice.answered = true;
                 }
                 event.outcome = Some(outcome.clone());
+                event.answered = Some(answered);
                 if let Some(id) = outcome.background.clone().filter(|_| event.command.is_some()) {
                     self.background.insert(id, *place);
                 }
@@ -485,18 +534,45 @@ impl Session {
             }
         }
         for id in ended {
-            self.ended_in_background(&id, &outcome);
+            self.ended_in_background(&id, &outcome, answered);
         }
     }
 
     /// Adds the end of a command that ran on, which a later call asked for, to the action that began it.
-    fn ended_in_background(&mut self, id: &str, outcome: &ToolOutcome) {
+    fn ended_in_background(&mut self, id: &str, outcome: &ToolOutcome, answered: Answered) {
         let place = self.background.remove(id);
         if let Some(Event::Action(begun)) = place.and_then(|place| self.events.get_mut(place)) {
             let failed = outcome.exit_code.is_some_and(|code| code != 0);
             let end = ToolOutcome { failed, runs_on: false, stopped: None, ..outcome.clone() };
             begun.outcome = Some(end);
+            begun.answered = Some(answered);
         }
+    }
+
+    /// Returns whether a row with this id has not been read yet. A log of a resumed session repeats rows of the first one.
+    pub(super) fn is_new_row(&mut self, id: Option<&str>) -> bool {
+        id.is_none_or(|id| self.rows.insert(id.to_owned()))
+    }
+
+    /// Returns the places of actions that the log has twice: another of the same call does the same, and has the same result
+    /// or the only one. An id may also be used again for another call.
+    fn repeated(&self) -> BTreeSet<usize> {
+        let mut found = BTreeSet::new();
+        let action = |place: &usize| match self.events.get(*place) {
+            Some(Event::Action(action)) => Some(action),
+            _ => None,
+        };
+        for places in self.calls.values().filter(|places| places.len() > 1) {
+            for (index, place) in places.iter().enumerate() {
+                let Some(event) = action(place) else { continue };
+                let earlier =
+                    places.iter().take(index).filter(|place| !found.contains(*place)).filter_map(action);
+                if earlier.into_iter().any(|before| before.is_repeated_by(event)) {
+                    found.insert(*place);
+                }
+            }
+        }
+        found
     }
 
     /// Notes what a message used. A log may repeat it on every row of the message; the largest counts.
@@ -564,22 +640,26 @@ impl Session {
         let folder = self.working_directory.clone();
         // Each agent has a shell of its own.
         let mut names: BTreeMap<Option<String>, ShellNames> = BTreeMap::new();
-        let events = std::mem::take(&mut self.events);
-        for event in events {
+        let mut leaks = Leaks::default();
+        let mut placed: Vec<(usize, Event)> = Vec::new();
+        let repeated = self.repeated();
+        for (place, event) in std::mem::take(&mut self.events).into_iter().enumerate() {
             match event {
+                Event::Action(_) if repeated.contains(&place) => {}
                 Event::Action(action) => {
                     let names = names.entry(action.agent.clone()).or_default();
-                    for mut action in expand::actions(*action, folder.as_deref(), names) {
+                    for mut action in expand::actions(*action, folder.as_deref(), names, &mut leaks) {
                         action.redact(&mut self.redactions);
-                        self.events.push(Event::Action(Box::new(action)));
+                        placed.push((place, Event::Action(Box::new(action))));
                     }
                 }
                 Event::TaskCreated(subject) => {
-                    self.events.push(Event::TaskCreated(shown(&subject, &mut self.redactions)));
+                    placed.push((place, Event::TaskCreated(shown(&subject, &mut self.redactions))));
                 }
-                other => self.events.push(other),
+                other => placed.push((place, other)),
             }
         }
+        self.events = late::in_order_of_results(placed);
         for task in self.delegated.values_mut() {
             *task = shown(task, &mut self.redactions);
         }

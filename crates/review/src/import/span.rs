@@ -9,8 +9,8 @@ use hence_canon::time::{Instant, IsoTime};
 use hence_canon::{Object, Value};
 
 use crate::command::{
-    Callee, Deed, Ended, LineEnd, Part, Ran, ShellNames, Signs, folder_given, lines_given, merged,
-    part_of_tool, parts_after,
+    Callee, Deed, EXIT_CODES, Ended, LineEnd, Part, Ran, ShellNames, Signs, folder_given, lines_given,
+    merged, part_of_tool, parts_after,
 };
 use crate::secret::{self, Redactions};
 use crate::vocabulary::{
@@ -19,6 +19,8 @@ use crate::vocabulary::{
 };
 
 use super::approval::Answer;
+use super::exec_header;
+use super::leaks::{self, Leaks, Shown};
 use super::text::{shorten, shorten_values};
 use super::usage::Usage;
 
@@ -71,6 +73,13 @@ pub(super) struct Span {
     /// The result, or the error.
     pub(super) result: Option<String>,
     pub(super) ended: SpanEnd,
+    /// The exit code that the result states.
+    pub(super) exit_code: Option<i64>,
+    /// What the whole output shows, of which the result is the beginning.
+    pub(super) signs: Signs,
+    pub(super) shown: Shown,
+    /// Whether it commits a secret.
+    pub(super) commits_secret: bool,
     pub(super) usage: Option<Usage>,
     pub(super) inputs: Vec<String>,
     pub(super) outputs: Vec<String>,
@@ -129,9 +138,72 @@ impl Stated {
     }
 }
 
+/// The end of a call, as its result states it.
+struct StatedEnd {
+    /// The exit code.
+    exit_code: Option<i64>,
+    /// What the command printed, where the result holds it apart.
+    printed: Option<String>,
+}
+
+impl StatedEnd {
+    /// Reads a result that is an object with an exit code, or a text that begins with one.
+    fn of(result: Option<&str>) -> Self {
+        let Some(text) = result else { return Self { exit_code: None, printed: None } };
+        let is_object = text.trim_start().starts_with('{');
+        let parse = |text: &str| hence_canon::parse(text.as_bytes()).ok();
+        // Python writes objects with other quotes.
+        let value = is_object.then(|| parse(text).or_else(|| parse(&text.replace('\'', "\"")))).flatten();
+        let Some(object) = value.as_ref().and_then(Value::as_object) else {
+            return Self { exit_code: exec_header::exit_code(text), printed: None };
+        };
+        let integer = |value: &Value| value.as_i64().or_else(|| value.as_str()?.trim().parse().ok());
+        let codes = |object: &Object| EXIT_CODES.iter().find_map(|key| integer(object.get(key)?));
+        let inner = ["metadata", "result", "output"].iter().filter_map(|key| object.get(key)?.as_object());
+        let exit_code = codes(object).or_else(|| inner.into_iter().find_map(codes));
+        let printed = ["stdout", "output", "stderr", "text", "content"];
+        let printed: Vec<&str> = printed.iter().filter_map(|key| object.get(key)?.as_str()).collect();
+        Self { exit_code, printed: (!printed.is_empty()).then(|| printed.join("\n")) }
+    }
+}
+
 impl Span {
+    /// Adds the exit code that the result states: a call that was made may have run a command that failed.
+    pub(super) fn with_stated_end(mut self, output: Option<&str>) -> Self {
+        let stated = StatedEnd::of(output);
+        let printed = stated.printed.as_deref().or(output).unwrap_or_default();
+        (self.signs, self.shown) = (Signs::of(printed), Shown::of(printed));
+        let is_call = self.work == Work::ToolCall && self.ended != SpanEnd::Badly;
+        self.exit_code = stated.exit_code.filter(|_| is_call);
+        self.ended = match self.exit_code {
+            Some(0) => SpanEnd::Well,
+            Some(_) => SpanEnd::Badly,
+            None => self.ended,
+        };
+        self
+    }
+
+    /// Returns whether it checks something.
+    fn is_check(&self) -> bool {
+        use ActivityType::{Lint, RunTests, TypeCheck};
+        let stated = self.part.as_ref().map(|part| part.deed.action_type()).or(self.stated.action_type);
+        matches!(stated, Some(ActionType::Activity(RunTests | Lint | TypeCheck)))
+    }
+
+    /// Returns whether rules ask for checks before it.
+    fn is_deed(&self) -> bool {
+        match &self.part {
+            Some(part) => part.deed.is_consequential(),
+            None => matches!(self.work, Work::Commit | Work::Deploy | Work::Release),
+        }
+    }
+
+    fn is_change(&self) -> bool {
+        self.part.as_ref().is_some_and(|part| part.deed.changes_file() || part.deed == Deed::Format)
+    }
+
     /// Returns one span for each command of a known kind that a tool was given, or the span itself.
-    fn by_command(self, names: &mut ShellNames) -> Vec<Self> {
+    fn by_command(self, names: &mut ShellNames, leaks: &mut Leaks) -> Vec<Self> {
         let given = self.arguments.as_ref().filter(|_| self.work == Work::ToolCall);
         let lines = given.map(|arguments| lines_given(arguments, Callee::DoesElse)).unwrap_or_default();
         let end = match self.ended {
@@ -142,10 +214,17 @@ impl Span {
             SpanEnd::Unstated => LineEnd::Hidden,
         };
         let folder = given.map(folder_given).unwrap_or_default();
-        let signs = self.result.as_deref().map(Signs::of).unwrap_or_default();
-        let found = lines.iter().flat_map(|line| merged(&parts_after(line, folder, end, signs, names)));
-        let mut spans: Vec<Self> =
-            found.map(|part| Self { part: Some(Box::new(part)), usage: None, ..self.clone() }).collect();
+        let mut spans: Vec<Self> = Vec::new();
+        for line in &lines {
+            let found = parts_after(line, folder, end, self.signs, names);
+            let commits_secret = leaks.line(&found, &self.shown);
+            spans.extend(merged(&found).into_iter().map(|part| Self {
+                commits_secret: commits_secret && part.deed == Deed::Commit,
+                part: Some(Box::new(part)),
+                usage: None,
+                ..self.clone()
+            }));
+        }
         match spans.first_mut() {
             Some(first) => first.usage.clone_from(&self.usage),
             None => return vec![self.by_tool()],
@@ -327,7 +406,10 @@ pub(super) fn trace(mut export: Export) -> Value {
     // Commands are read before secrets are removed from them.
     export.spans.sort_by_key(|span| span.start);
     let mut names = ShellNames::default();
-    export.spans = export.spans.into_iter().flat_map(|span| span.by_command(&mut names)).collect();
+    let mut leaks = Leaks::default();
+    let spans = export.spans.into_iter();
+    export.spans = spans.flat_map(|span| span.by_command(&mut names, &mut leaks)).collect();
+    move_late_checks(&mut export.spans);
     export.spans.iter_mut().for_each(|span| span.redact(&mut removed));
     let mut clean = |text: String| secret::redact(&text, &mut removed).into_owned();
     export.name = export.name.map(&mut clean);
@@ -390,6 +472,28 @@ pub(super) fn trace(mut export: Export) -> Value {
         members.push(("metrics", metrics.into()));
     }
     Object::from_iter(members).into()
+}
+
+/// Places a check that ended after a deed began behind that deed: the deed could not rely on it. If files changed while the
+/// check ran, nobody knows which of them it saw.
+fn move_late_checks(spans: &mut [Span]) {
+    for at in (0..spans.len()).rev() {
+        let Some(check) = spans.get(at).filter(|span| span.is_check()) else { continue };
+        let Some(end) = check.start.zip(check.duration_ms).map(|(start, took)| start.saturating_add(took))
+        else {
+            continue;
+        };
+        let rest = spans.get(at + 1..).unwrap_or_default();
+        let is_inside = |span: &Span| span.start.is_some_and(|start| start < end) && span.id != check.id;
+        let Some(last) = rest.iter().rposition(|span| span.is_deed() && is_inside(span)) else { continue };
+        if !rest.iter().any(|span| span.is_change() && is_inside(span)) {
+            spans.get_mut(at..=at + last + 1).into_iter().for_each(|moved| moved.rotate_left(1));
+        } else if let Some(check) = spans.get_mut(at).filter(|span| !span.failed()) {
+            check.ended = SpanEnd::Unstated;
+            (check.result, check.exit_code) = (None, None);
+            check.part.iter_mut().for_each(|part| part.ended = Ended::Unknown);
+        }
+    }
 }
 
 /// The enclosing span of each span.
@@ -616,7 +720,7 @@ fn action(span: &Span, id: usize, tree: &Tree<'_>, exchange: &mut Exchange) -> V
     let request =
         span.arguments.as_ref().map(|arguments| Object::from_iter([("arguments", arguments.clone())]));
     let request = match &span.part {
-        Some(part) => Some(of_command(part, request.unwrap_or_default())),
+        Some(part) => Some(of_command(part, span.commits_secret, request.unwrap_or_default())),
         None => request,
     };
     let is_destructive = span.part.as_ref().is_some_and(|part| part.is_destructive);
@@ -648,7 +752,7 @@ fn execution(span: &Span) -> Object {
 }
 
 /// Adds what is known of a command to a request.
-fn of_command(part: &Part, request: Object) -> Object {
+fn of_command(part: &Part, commits_secret: bool, request: Object) -> Object {
     let words = secret::words_without_secrets(&part.words);
     let program = words.first().map(|program| ("program", Value::from(program.as_str())));
     let path = part.files.first().map(|file| ("path", Value::from(file.path.as_str())));
@@ -658,7 +762,10 @@ fn of_command(part: &Part, request: Object) -> Object {
     let list: Value = part.arguments().into_iter().collect();
     let input = request.get("arguments").filter(|_| is_push).cloned().map(|input| ("input", input));
     let list = is_push.then_some(("arguments", list));
-    let held = secret::contains(&part.source) || part.content.as_deref().is_some_and(secret::contains);
+    let held = match part.deed {
+        Deed::Commit => commits_secret || leaks::holds_secret(part),
+        _ => secret::contains(&part.source) || part.content.as_deref().is_some_and(secret::contains),
+    };
     let held = held.then(|| ("contains_secret", Value::from(true)));
     let members = [program, path, force, held, input, list].into_iter().flatten();
     members.fold(request, |request, (key, value)| request.with(key, value))
@@ -674,6 +781,11 @@ fn result(span: &Span) -> Option<Value> {
         SpanEnd::Unstated => return None,
     };
     let mut members = Object::from_iter([("status", status)]);
+    // Of a line of several commands, the code is that of the last one.
+    let owns_code = ended.is_none_or(|(_, ended)| matches!(ended, Ended::Well | Ended::Badly));
+    if let Some(code) = span.exit_code.filter(|_| owns_code && status != "unknown") {
+        members = members.with("exit_code", code);
+    }
     if let (SpanEnd::Badly, Some(error)) = (span.ended, span.result.as_deref()) {
         members = members.with("error", error.trim_start_matches("ERROR: "));
     }

@@ -292,6 +292,7 @@ fn a_document_at_the_limit_is_read_and_a_larger_one_refused_with_the_limit_named
 mod any_log;
 mod decisions;
 mod names;
+mod order;
 mod stopped;
 mod truth;
 

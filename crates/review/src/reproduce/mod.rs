@@ -37,6 +37,11 @@ pub struct Candidate {
 /// Returns the candidates of a trace in the order of its actions.
 pub fn candidates(trace: &Trace) -> Vec<Candidate> {
     let found = trace.actions().iter().filter_map(|action| {
+        // A call that was refused or stopped before it began is not made up for here.
+        let status = action.object("result").and_then(|result| result.get("status")?.as_str());
+        if matches!(status, Some("refused" | "cancelled")) {
+            return None;
+        }
         let reproducibility = action.object("reproducibility")?;
         let procedure = reproducibility.get("procedure")?.as_object()?;
         let command = procedure.get("command")?.as_str()?;

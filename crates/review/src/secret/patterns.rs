@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::{Regex, RegexSet};
 
-use super::value::{is_code, is_id, is_mixed, is_path, is_random, is_reference};
+use super::value::{is_cased, is_code, is_id, is_mixed, is_path, is_random, is_reference};
 
 /// A form: its kind, the pattern, whose first group is the secret if it has one, and a test of the secret.
 struct Form {
@@ -89,12 +89,31 @@ fn is_assigned(whole: &str, secret: &str) -> bool {
     // `NAME=value` is how a shell sets a variable; `name = value` may be any program.
     let is_variable = !is_spaced && name.chars().all(|letter| !letter.is_ascii_lowercase());
     if is_quoted {
-        is_mixed(secret) && secret.len() >= 6 || is_random(secret) || is_variable
+        is_mixed(secret) && secret.len() >= 6 || is_random(secret) || is_cased(secret) || is_variable
     } else if is_spaced {
         is_mixed(secret) && secret.len() >= 6
     } else {
-        is_variable || is_mixed(secret) || sign.ends_with(':')
+        is_variable || is_mixed(secret) || is_cased(secret) || sign.ends_with(':')
     }
+}
+
+/// A text that a program gives to a name of a secret: a password or a token, no word of a language.
+fn is_written_text(whole: &str, secret: &str) -> bool {
+    is_given_text(whole, secret) && (is_mixed(secret) || is_cased(secret))
+}
+
+/// An id that stands for a secret because of its name. One of an example, which has few different digits, is none.
+fn is_issued_id(_: &str, secret: &str) -> bool {
+    let mut digits: Vec<u8> = secret.bytes().filter(|byte| *byte != b'-').collect();
+    digits.sort_unstable();
+    digits.dedup();
+    digits.len() >= 8 && !secret.starts_with("123e4567-e89b-12d3") && !secret.starts_with("00000000")
+}
+
+/// A token of a bot: the first part is a number in base 64, so it has both cases and digits.
+fn is_bot_token(_: &str, secret: &str) -> bool {
+    let has = |test: fn(&u8) -> bool| secret.as_bytes().iter().any(test);
+    has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && is_random(secret)
 }
 
 /// The value of a name that may be that of a secret: only what is random counts.
@@ -160,7 +179,21 @@ const FORMS: &[Form] = &[
     Form { kind: "private_key", accepts: always, pattern: r"(?s)PuTTY-User-Key-File-\d:.*?Private-Lines:\s*\d+\s+([A-Za-z0-9+/=\s]+?)\s*(?:Private-MAC|$)" },
     Form { kind: "assignment", accepts: is_given_text, pattern: r"(?i)\b[\w.-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|_pass|_pwd)[\w.-]*=((?:\x22[^\x22\s]+\x22|'[^'\s]+'){2,})" },
     Form { kind: "assignment", accepts: is_given_text, pattern: r"(?i)\b[\w.-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|_pass|_pwd)[\w.-]*=[\x22']?([^\s\x22'\\]+\\\n\s*[^\s\x22']+)" },
-    Form { kind: "assignment", accepts: is_assigned, pattern: r"(?i)[A-Z0-9_.-]*(?:password|passwd|passphrase|pgpass|(?:db|root|user|admin|smtp|mail|redis|mysql|postgres|pg|ftp|ldap|sudo|login)_?pass|_pass|secret(?:s|_?key|_?access_?key|_?token)?|api[_-]?key|apikey|access[_-]?key(?:[_-]?id)?|account[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|session[_-]?token|bot[_-]?token|private[_-]?key|signing[_-]?key|encryption[_-]?key|credentials?|webhook[_-]?url)[\x22']?\s*(?::=|=>|=|:)\s*[\x22']?([^\s\x22',;]+)[\x22']?" },
+    Form { kind: "service_token", accepts: has_digit, pattern: r"\b(?:tskey-(?:auth|api|client|webhook|scim)-[A-Za-z0-9]{6,}-[A-Za-z0-9]{16,}|pcsk_[A-Za-z0-9_]{30,}|lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{8,}|sntry[su]_[A-Za-z0-9_=+/-]{30,}|pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{20,}|bkua_[a-f0-9]{40}|nfp_[A-Za-z0-9]{30,}|ph[xs]_[A-Za-z0-9]{30,}|pul-[a-f0-9]{40}|HRKU-[A-Za-z0-9_-]{30,}|CCIPAT_[A-Za-z0-9]{16,}_[a-f0-9]{32,}|[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}|fo1_[A-Za-z0-9_-]{40,}|fm[12]_[A-Za-z0-9+/=_-]{60,}|rnd_[A-Za-z0-9]{24,}|sq0(?:atp|csp)-[A-Za-z0-9_-]{22,}|sk\.eyJ[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{16,})" },
+    Form { kind: "service_token", accepts: has_digit, pattern: r"\bSSWS\s+(00[A-Za-z0-9_-]{30,})" },
+    Form { kind: "service_token", accepts: is_bot_token, pattern: r"\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}\b" },
+    Form { kind: "private_key", accepts: always, pattern: r"\bclient-key-data:\s*[\x22\x27]?([A-Za-z0-9+/=]{40,})" },
+    Form { kind: "connection_string", accepts: is_given, pattern: r"\b[\w.-]+:([^\s:@/\x27\x22]{3,})@(?:tcp|udp|unix)\(" },
+    Form { kind: "assignment", accepts: is_issued_id, pattern: r"\b[A-Z][A-Z0-9_]*(?:API_KEY|SECRET|TOKEN|PASSWORD|PRIVATE|PRIVATE_KEY|ACCESS_KEY)=[\x22\x27]?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\b" },
+    Form { kind: "assignment", accepts: is_written_text, pattern: r"(?i)\[[\x22\x27][\w.-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|_key|_pass|_pwd)[\x22\x27]\]\s*=\s*[\x22\x27]([^\x22\x27\s]{6,})[\x22\x27]" },
+    Form { kind: "assignment", accepts: is_written_text, pattern: r"(?i)\b(?:setenv|putenv|set_var|setproperty|setenvironmentvariable|env\.set)\(\s*[\x22\x27][\w.-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|_key|_pass|_pwd)[\x22\x27]\s*,\s*[\x22\x27]([^\x22\x27\s]{6,})[\x22\x27]" },
+    Form { kind: "assignment", accepts: is_written_text, pattern: r"(?m)^\s*(?:ENV|ARG)\s+\w*(?i:(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|_key|_pass|_pwd))\w*[ \t]+[\x22\x27]?([^\s\x22\x27=]{6,})" },
+    Form { kind: "assignment", accepts: is_written_text, pattern: r"(?i)\b\w*(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|_key|_pass|_pwd)\s*:\s*(?:&\s*(?:\x27static\s+)?)?(?:str|string|final\s+string)\s*=\s*[\x22\x27]([^\x22\x27\s]{8,})[\x22\x27]" },
+    Form { kind: "password", accepts: is_written_text, pattern: r"(?i)[\x22\x27]pwd[\x22\x27]\s*:\s*[\x22\x27]([^\x22\x27\s]{6,})[\x22\x27]" },
+    Form { kind: "password", accepts: is_written_text, pattern: r"(?im)^\s*[\x22\x27]?pass[\x22\x27]?[ \t]*:[ \t]+[\x22\x27]?([^\s\x22\x27,]{8,})" },
+    Form { kind: "password", accepts: is_written_text, pattern: r"(?i)\b[\w.-]*_pw[\x22\x27]?\s*[:=]\s*[\x22\x27]?([^\s\x22\x27,;]{6,})" },
+    Form { kind: "assignment", accepts: is_written_text, pattern: r"(?i)\b[\w.-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|private[_-]?key)[\x22\x27]?[ \t]*:[ \t]*[|>][+-]?[ \t]*\n[ \t]+(\S{6,})" },
+    Form { kind: "assignment", accepts: is_assigned, pattern: r"(?i)[A-Z0-9_.-]*(?:password|passwd|passphrase|pgpass|(?:db|root|user|admin|smtp|mail|redis|mysql|postgres|pg|ftp|ldap|sudo|login)_?pass|_pass|secret(?:s|_?key|_?key_?base|_?access_?key|_?token)?|api[_-]?key|apikey|access[_-]?key(?:[_-]?id)?|account[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|session[_-]?token|bot[_-]?token|private[_-]?key|signing[_-]?key|encryption[_-]?key|credentials?|webhook[_-]?url)[\x22']?\s*(?::=|=>|=|:)\s*[\x22']?([^\s\x22',;]+)[\x22']?" },
     Form { kind: "assignment", accepts: is_random_value, pattern: r"(?i)[A-Z0-9_.-]*(?:token|key|pwd|pass|auth|sig|signature|dsn|cookie|sessionid|session_id)[\x22']?\s*(?::=|=>|=|:)\s*[\x22']?([A-Za-z0-9+/=_.~-]{16,})" },
 ];
 

@@ -293,3 +293,59 @@ fn secrets_are_found_in_more_spellings() {
     let clean = redact_value(&value, &mut Redactions::default()).to_string();
     assert_eq!(clean, r#"[{"name":"DB_PASSWORD","value":"[redacted]"},{"name":"PORT","value":"8080"}]"#);
 }
+
+#[test]
+fn names_and_tokens_of_more_services_are_found() {
+    let hex = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b";
+    let random = "q8ZrT1xWvB3nM5kL9pQ2sD4fG6hJ8zXc7vBn1mAs";
+    let short = "kR7tQz2mWx4Lp9";
+    for text in [
+        format!("SECRET_KEY_BASE={hex}{hex}"),
+        "HEROKU_API_KEY=9f86d081-884c-4d65-9a2f-eaa0c55ad015".to_owned(),
+        format!("os.environ[\"OPENAI_KEY\"] = \"{random}\""),
+        format!("os.Setenv(\"API_SECRET\", \"{random}\")"),
+        format!("FROM x\nENV API_KEY {random}"),
+        format!("const TOKEN: &str = \"{random}\";"),
+        format!("private_key_passphrase={short}"),
+        "private_key_passphrase=kTqzWbXpLmNaRe".to_owned(),
+        format!("{{\"pwd\":\"{short}\"}}"),
+        format!("auth:\n  user: x\n  pass: {short}"),
+        format!("ldap_bind_pw: {short}"),
+        format!("password: |\n  {short}\n"),
+        format!("DSN=user:{short}@tcp(db:3306)/x"),
+        format!("    client-key-data: LS0tLS1CRUdJTiBSU0EgUFJJ{random}"),
+        format!("tskey-auth-{}-{}", "kR7tQz2mWx4L", "kR7tQz2mWx4LkR7tQz2mWx4LkR7tQz2m"),
+        format!("pcsk_{random}"),
+        format!("lsv2_pt_{}_{}", "9f86d081884c7d659a2feaa0c55ad015", "9f86d08188"),
+        format!("sntrys_{random}{random}"),
+        format!("pscale_tkn_{random}"),
+        format!("bkua_{hex}"),
+        "nfp_q8ZrT1xWvB3nM5kL9pQ2sD4fG6hJ8zXc7vBn".to_owned(),
+        format!("phx_{random}"),
+        format!("pul-{hex}"),
+        "HRKU-9f86d081-884c-4d65-9a2f-eaa0c55ad015".to_owned(),
+        format!("SSWS 00{random}"),
+        format!("CCIPAT_{}_{hex}", "kR7tQz2mWx4LkR7tQz2mWx"),
+        format!("kR7tQz2mWx4Lp9.atlasv1.{random}{random}"),
+        format!("MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.{}", "ZnCjm1XVW7vRze4b7Cq4se7kKWs8ab"),
+    ] {
+        assert!(contains(&text), "{text}");
+    }
+    for text in [
+        "pass: 12",
+        "pass: completed",
+        "REQUEST_ID=9f86d081-884c-4d65-9a2f-eaa0c55ad015",
+        "HEROKU_API_KEY=00000000-0000-0000-0000-000000000000",
+        "const TOKEN: &str = \"authorization\";",
+        "os.environ[\"API_KEY\"] = \"your_key_here\"",
+        "os.Setenv(\"LOG_LEVEL\", \"debug2debug\")",
+        "ENV NODE_ENV production",
+        "password: |\n  ${PASSWORD}",
+        "password=readPasswordFromVault",
+        "pul-request and nfp_short",
+        "private_key=loadPrivateKeyFromDisk",
+        "name.version.atlasv1.json",
+    ] {
+        assert!(!contains(text), "{text}");
+    }
+}

@@ -71,6 +71,17 @@ pub(super) fn is_mixed(value: &str) -> bool {
         })
 }
 
+/// Returns whether the case of a value changes too often for words, which have one capital at their beginning.
+pub(super) fn is_cased(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let is_letters = bytes.iter().all(u8::is_ascii_alphanumeric);
+    let changes = bytes.windows(2).filter(|pair| match pair {
+        [left, right] => left.is_ascii_uppercase() != right.is_ascii_uppercase(),
+        _ => false,
+    });
+    is_letters && bytes.len() >= 10 && changes.count() * 5 >= bytes.len() * 2
+}
+
 /// Returns whether a value is long and random: what a person would not choose.
 pub(super) fn is_random(value: &str) -> bool {
     let is_plain = value.chars().all(|letter| letter.is_ascii_alphanumeric() || "+/=_-.~".contains(letter));
