@@ -177,7 +177,9 @@ fn aligned(first: u64, left: &Lines<'_>, right: &Lines<'_>) -> Vec<(Option<u64>,
     let line = |place: usize| Some(first + place as u64);
     while let (Some(one), Some(other)) = (left.get(i), right.get(j)) {
         let is_same = |names: &[Option<String>], name: &Option<String>| {
-            name.is_some().then(|| names.iter().take(SEARCHED_RECORDS).position(|known| known == name)).flatten()
+            name.is_some()
+                .then(|| names.iter().take(SEARCHED_RECORDS).position(|known| known == name))
+                .flatten()
         };
         let after_left = is_same(left.get(i..).unwrap_or_default(), other);
         let after_right = is_same(right.get(j..).unwrap_or_default(), one);

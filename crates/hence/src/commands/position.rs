@@ -98,7 +98,9 @@ pub(crate) fn roll_back_run<P: Program>(
     let answered = unrecorded_answers(context, journal)?;
     let exit = mark_run(context, journal, program, &mark, ("rollback", &args.name))?;
     for (step, by) in answered {
-        context.say(format_args!("the answer of {by} to step {step} was not recorded yet and is dropped: the run asks again"));
+        context.say(format_args!(
+            "the answer of {by} to step {step} was not recorded yet and is dropped: the run asks again"
+        ));
     }
     Ok(exit)
 }

@@ -200,8 +200,13 @@ mod tests {
         let mut found = 0;
         while let Some((path, command)) = left.pop() {
             for sub in command.get_subcommands() {
-                let name = if path.is_empty() { sub.get_name().to_owned() } else { format!("{path}-{}", sub.get_name()) };
-                let is_family = sub.has_subcommands() && find(&name).is_none_or(|_| matches!(&*name, "trace" | "policy"));
+                let name = if path.is_empty() {
+                    sub.get_name().to_owned()
+                } else {
+                    format!("{path}-{}", sub.get_name())
+                };
+                let is_family =
+                    sub.has_subcommands() && find(&name).is_none_or(|_| matches!(&*name, "trace" | "policy"));
                 if is_family {
                     left.push((name, sub.clone()));
                 } else if !WITHOUT.contains(&&*name) {
