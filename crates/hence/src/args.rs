@@ -411,7 +411,9 @@ pub(crate) struct ExplainArgs {
 }
 
 #[derive(ClapArgs)]
-#[command(after_help = "Examples:\n  hence schema verify\n  hence schema vars set\n  hence schema skill > skill.schema.json")]
+#[command(
+    after_help = "Examples:\n  hence schema verify\n  hence schema vars set\n  hence schema skill > skill.schema.json"
+)]
 pub(crate) struct SchemaArgs {
     /// The words of a command, or a name of the list [default: list all names]
     #[arg(value_name = "COMMAND")]

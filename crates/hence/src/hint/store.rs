@@ -7,9 +7,9 @@ use super::{Hint, word};
 /// Returns the advice that fits an error of a store, where its code alone is too general.
 pub(crate) fn for_store(error: &StoreError) -> Option<Hint> {
     match error {
-        StoreError::NotAStore { path, .. } if !path.exists() => {
-            Some(Hint::fixed("nothing was run here yet: `hence run` and `hence init` create a store; --store names another folder"))
-        }
+        StoreError::NotAStore { path, .. } if !path.exists() => Some(Hint::fixed(
+            "nothing was run here yet: `hence run` and `hence init` create a store; --store names another folder",
+        )),
         StoreError::Disk(error) => for_disk(&error.kind).map(Hint::fixed),
         StoreError::Database(error) => Some(for_database(error.kind)),
         StoreError::Damaged { reason: Damage::NoJournal, .. } => Some(Hint::fixed(

@@ -105,7 +105,9 @@ pub enum FindingKind {
     )]
     ForeignType(String),
     /// A CamelCase name that is nearly a standard type: the rule would never apply.
-    #[error("there is no type `{found}`; did you mean `{meant}`? (`custom_actions: [{found}]` in the policy declares another)")]
+    #[error(
+        "there is no type `{found}`; did you mean `{meant}`? (`custom_actions: [{found}]` in the policy declares another)"
+    )]
     MisspeltType {
         /// The name.
         found: String,

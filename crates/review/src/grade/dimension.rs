@@ -137,7 +137,8 @@ pub(super) fn rationale(trace: &Trace) -> Dimension {
             "summarise the outcome in a sentence",
         ),
     ];
-    let note = format!("{}% of the actions give their reason in a sentence", percent(reasoned, actions.len()));
+    let note =
+        format!("{}% of the actions give their reason in a sentence", percent(reasoned, actions.len()));
     dimension(DimensionKind::Rationale, &parts, note)
 }
 
