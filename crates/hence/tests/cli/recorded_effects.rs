@@ -311,3 +311,38 @@ fn a_repetition_is_judged_as_a_deed_of_its_own_before_it_is_made() {
     assert_ne!(held.code, 0, "{}", held.stderr);
     holds(&world, "r");
 }
+
+#[test]
+fn a_deed_whose_output_a_gate_discards_is_completed_in_the_trace() {
+    let steps = "
+  - id: del
+    uses: delete
+    input: {path: prod.db}
+    output: {ok: vars.ok}
+";
+    let world = world("s", steps);
+    world.write(
+        "capabilities.yaml",
+        r#"
+capabilities:
+  delete:
+    description: Deletes
+    action: DeleteFile
+    provider: {kind: command, command: [/bin/sh, -c, 'cat >> sent.log; printf "{\"ok\": true}"']}
+    gates: {after: [{capability: no, on_denied: degrade}]}
+  no:
+    description: Says no
+    effects: none
+    provider: {kind: command, command: [/bin/sh, -c, 'cat > /dev/null; printf "{\"allowed\": false, \"reason\": \"no\"}"']}
+"#,
+    );
+    world.ask(&RUN);
+    assert_eq!(lines(&world, "sent.log").len(), 1);
+    let trace: Value = serde_json::from_str(&world.out("trace export r")).unwrap();
+    let deed =
+        trace["actions"].as_array().unwrap().iter().find(|action| action["type"] == "DeleteFile").unwrap();
+    assert_eq!(deed["result"]["status"], "completed", "{trace}");
+    assert_eq!(deed["outputs"], serde_json::json!([]), "the output is discarded: {trace}");
+    assert_eq!(trace["files_modified"], serde_json::json!(["prod.db"]), "{trace}");
+    holds(&world, "r");
+}
