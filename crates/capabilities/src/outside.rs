@@ -103,7 +103,9 @@ fn redacted_error(error: &CallError, redactor: &Redactor) -> CallError {
             let message = cut(redactor.text(message));
             CallError::Failed { class: redactor.text(class).into(), message: message.into() }
         }
-        CallError::Undecided(cause) => redacted_error(cause, redactor).undecided(),
+        CallError::Undecided(call) => {
+            redacted_error(&call.cause, redactor).undecided_with(redactor.object(&call.meta))
+        }
     }
 }
 

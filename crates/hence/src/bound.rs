@@ -178,8 +178,8 @@ impl BoundCallees {
 /// Returns whether a call was made and failed, so that another attempt may be made.
 fn has_failed(status: &CallStatus) -> bool {
     match status {
-        CallStatus::Replied(Err(CallError::Failed { class, .. })) => **class != *UNDECIDED,
-        CallStatus::Replied(Err(CallError::TimedOut(_) | CallError::Undecided(_))) => true,
+        // What was given up, and an undecided call whose repetition failed, is for a person to decide.
+        CallStatus::Replied(Err(error)) => !error.is_of_class(UNDECIDED),
         _ => false,
     }
 }
@@ -273,6 +273,13 @@ impl Callees for BoundCallees {
         let unlogged = |error| NoReply::Trouble(format!("the call log could not be written: {error}"));
         let reply = reply.map_err(unlogged)?.map_err(|error| match error {
             CallError::Waiting(message) => NoReply::Waiting(message.to_string()),
+            CallError::Undecided(call) => match &call.cause {
+                // Also where a limit refuses the repetition: the call itself may have happened.
+                CallError::Failed { class, message } if [UNDECIDED, BUDGET_EXCEEDED].contains(&&**class) => {
+                    NoReply::Failed(format!("{message} (idempotency key {})", asked.idempotency_key()))
+                }
+                _ => NoReply::Trouble(CallError::Undecided(call).to_string()),
+            },
             // The record of the failed step names the call by its key: it may have happened.
             CallError::Failed { class, message } if *class == *UNDECIDED => {
                 NoReply::Failed(format!("{message} (idempotency key {})", asked.idempotency_key()))

@@ -281,6 +281,7 @@ pub fn trace_with_records(
         records.resize(projection.actions.len(), chained.index);
     }
     let mut trace = projection.trace_with_calls(tail.head, run.links, run.calls)?;
+    used.add(&usage::of_calls(program, run.calls));
     usage::write(&mut trace, program, &problem, &used);
     let in_force = policies.in_force()?;
     trace.members.policies = in_force.specifications()?;

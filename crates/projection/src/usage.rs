@@ -2,9 +2,10 @@
 
 use hence_canon::{Object, Value};
 use hence_cognition::budget::{Limits, Usage};
+use hence_cognition::run::MadeCall;
 use hence_engine::Blobs;
 use hence_review::model::Trace;
-use hence_skills::{LIMITS_KEY, Links, recorded_outcome, recorded_usage};
+use hence_skills::{CallHistory, LIMITS_KEY, Links, logged_usage, recorded_outcome, recorded_usage};
 use hence_solve::{Entry, Spec};
 use hence_state::{ProblemSpec, StepResult};
 
@@ -32,6 +33,19 @@ pub(crate) fn of_step(program: Program<'_>, result: &StepResult, blobs: &dyn Blo
             Ok(Entry::Call(call)) => call.used.calls,
             Ok(Entry::Block(_) | Entry::End(_)) | Err(_) => Usage::default(),
         },
+    }
+}
+
+/// Returns what the calls of steps without a record used: those of a run that waits, was stopped or was killed.
+pub(crate) fn of_calls(program: Program<'_>, calls: Option<&CallHistory>) -> Usage {
+    match (program, calls) {
+        (Program::Skill { host, .. }, Some(calls)) => logged_usage(host, calls),
+        // The calls of bound steps leave the run if they act, and only those are logged with an intent.
+        (Program::Reason(_), Some(calls)) => {
+            let made = calls.made_calls(|_| false);
+            Usage { calls: made.iter().map(MadeCall::times).fold(0, u64::saturating_add), ..Usage::default() }
+        }
+        _ => Usage::default(),
     }
 }
 

@@ -117,6 +117,8 @@ impl Again<'_> {
         let path = self.path();
         for (call, of_record) in again.calls.iter_mut().zip(&recorded.calls) {
             call.key = format!("{path}{}", call.key).into();
+            // Records of earlier versions say only in `meta` how often a call was begun.
+            call.begun = if of_record.begun == 0 { 0 } else { call.begun };
             if self.has_foreign_keys() {
                 call.idempotency_key = of_record.idempotency_key.clone();
             }

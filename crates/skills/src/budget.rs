@@ -411,7 +411,7 @@ pub(crate) fn executed_usage(outcome: &StepOutcome) -> Usage {
     let mut sum = Usage::default();
     for call in outcome.calls.iter().filter(|call| !matches!(call.effect, Effect::Pure | Effect::Asks)) {
         let reported = call.reply.as_ref().map(|reply| Usage::of_meta(&reply.meta)).unwrap_or_default();
-        sum.add(&Usage { calls: 1, ..reported });
+        sum.add(&Usage { calls: call.times(), ..reported });
     }
     sum
 }
@@ -424,9 +424,12 @@ pub fn recorded_usage(outcome: &StepOutcome, host: &dyn Host) -> Usage {
     }
     let leaves =
         |id: &Arc<str>| !id.starts_with("skill:") && !matches!(host.effect(id), Effect::Pure | Effect::Asks);
-    let called = outcome.called.iter().filter(|(id, _)| leaves(id)).map(|(_, times)| *times).sum();
+    let called: u64 = outcome.called.iter().filter(|(id, _)| leaves(id)).map(|(_, times)| *times).sum();
+    // Every time that an undecided call was begun again is a call.
+    let listed = outcome.calls.iter().filter(|call| call.effect == Effect::Acts);
+    let again: u64 = listed.map(|call| call.times().saturating_sub(1)).fold(0, u64::saturating_add);
     Usage {
-        calls: called,
+        calls: called.saturating_add(again),
         tokens_in: outcome.metrics.tokens_in,
         tokens_out: outcome.metrics.tokens_out,
         cost: Usage::of_meta(&outcome.meta).cost,

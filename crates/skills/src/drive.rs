@@ -14,7 +14,7 @@ use hence_engine::{Blocked, Driven, Measured, Meter, NoMeter, Pause, RunError, S
 use hence_journal::{Durability, RecordIndex};
 
 use crate::budget::{Budget, USAGE_KEY, executed_usage, may_leave, recorded_usage};
-use crate::calls::{CallExecutor, CallGate, CallLog, CallName, Entry, LoggedWorker, MayCall};
+use crate::calls::{CallExecutor, CallGate, CallLog, CallName, Entry, Intent, LoggedWorker, MayCall};
 use crate::child::{ChildRuns, NoChildRuns};
 use crate::program::{SkillProgram, SkillRun};
 use crate::reach::may_act;
@@ -122,10 +122,23 @@ impl Driver<'_> {
         budget.count_used(used);
         let calls = calls.for_skill(skill, self.children, family).with_budget(&budget);
         // Where policies stopped a step between its calls, its record answers the calls before, also without their log.
-        for made in program.calls_before_stop().iter().filter(|made| !made.is_held()) {
-            if self.log.status(&made.key).is_none() {
-                let call = CallName::from_key(made.key.clone(), made.capability.clone());
-                let entry = Entry::Reply { call, reply: made.reply.clone() };
+        for made in program.calls_before_stop() {
+            if self.log.status(&made.key).is_some() {
+                continue;
+            }
+            let call = CallName::from_key(made.key.clone(), made.capability.clone());
+            let entries: Vec<Entry> = match made.is_held() {
+                // It was begun, and policies hold its repetition back.
+                true => {
+                    let intent = Intent::new(&made.input, &made.idempotency_key);
+                    made.each_begun()
+                        .iter()
+                        .map(|_| Entry::Intent { call: call.clone(), intent: intent.clone() })
+                        .collect()
+                }
+                false => vec![Entry::Reply { call, reply: made.reply.clone() }],
+            };
+            for entry in entries {
                 self.log.note(entry, Durability::Synced).map_err(RunError::CallLog)?;
             }
         }

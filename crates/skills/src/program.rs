@@ -314,7 +314,8 @@ impl<'a> SkillProgram<'a> {
         sink: &mut dyn Sink,
     ) -> Result<Result<(), Blocked>, RunError> {
         let made = self.result(book, &outcome, outcome.canonical_with_calls(), sink)?;
-        let before: Vec<MadeCall> = outcome.calls.iter().filter(|call| is_noted(call)).cloned().collect();
+        let noted = outcome.calls.iter().filter(|call| is_noted(call));
+        let before: Vec<MadeCall> = noted.flat_map(MadeCall::each_begun).collect();
         let step = self.progress.due().filter(|step| step.id == outcome.step_id);
         let result = match step {
             Some(step) => {

@@ -60,8 +60,10 @@ pub fn retry_log(
             CallStatus::Begun | CallStatus::Asked(Question { kind: QuestionKind::Undecided, .. }) => {
                 entries.extend(unrecorded.begun(&call.key));
             }
+            // Nobody knows whether it happened, and a person decided to repeat it.
+            CallStatus::Again => entries.extend(unrecorded.begun(&call.key)),
             // Whoever is asked for a value is asked again, and a call that failed is made again.
-            CallStatus::Asked(_) | CallStatus::Again | CallStatus::Replied(Err(_)) => {}
+            CallStatus::Asked(_) | CallStatus::Replied(Err(_)) => {}
         }
     }
     entries
@@ -85,19 +87,28 @@ pub fn usage_before(
 
 /// Returns the lines that answer the calls of a failed step which need not be made again.
 fn calls_again(skill: &Skill, host: &dyn Host, calls: &[MadeCall]) -> Vec<Entry> {
-    // The attempts of a call are in order, so the last one stays.
-    let last: BTreeMap<&str, &MadeCall> =
-        calls.iter().filter(|call| !call.is_held()).map(|call| (intention(&call.key), call)).collect();
+    let mut last: BTreeMap<&str, &MadeCall> = BTreeMap::new();
+    for call in calls.iter().filter(|call| !call.is_held()) {
+        // The attempts of a call are in order, so the last one stays. One that failed does not decide an earlier one.
+        let known = last.entry(intention(&call.key)).or_insert(call);
+        if (known.outcome(), call.outcome()) != (CallOutcome::Undecided, CallOutcome::Failed) {
+            *known = call;
+        }
+    }
     let mut entries = Vec::new();
     for call in calls.iter().filter(|call| is_reusable(call) && !call.is_held()) {
         let Some(last) = last.get(intention(&call.key)) else { continue };
+        if call.attempt > last.attempt {
+            continue;
+        }
         let name = CallName::from_key(call.key.clone(), call.capability.clone());
         match (last.outcome(), call.outcome()) {
             // The attempts begin anew.
             (CallOutcome::Failed, _) => {}
             (CallOutcome::Undecided, CallOutcome::Undecided) if last.key == call.key => {
                 let intent = Intent::new(&call.input, &call.idempotency_key);
-                entries.push(Entry::Intent { call: name.clone(), intent });
+                let intent = Entry::Intent { call: name.clone(), intent };
+                entries.extend(call.each_begun().iter().map(|_| intent.clone()));
                 let is_repeated = recovery(skill, host, call) == Recovery::Retry;
                 if !is_repeated && !host.knows_repeated_calls(&call.capability) {
                     let reason = call.reply.as_ref().err().map(|error| error.to_string().into());

@@ -18,16 +18,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use hence_canon::{Canonical, Object};
+use hence_cognition::budget::{Limits, Usage};
 use hence_cognition::capability::{CapabilitySpec, Registry};
-use hence_cognition::run::{Call, CallError, Capabilities, Prepared, Reply};
+use hence_cognition::run::{
+    Call, CallError, CallOutcome, Capabilities, MadeCall, Prepared, Reply, StepOutcome,
+};
 use hence_cognition::skill::Skill;
 use hence_engine::{
     Blobs, Determinism, Driven, Evidence, MemorySink, NoBlobs, NoMeter, Pause, Run, Sink, SinkError, replay,
 };
 use hence_journal::{Durability, Sealed};
 use hence_skills::{
-    Answer, CallHistory, CallLog, CallStatus, Driver, Effect, Entry, Host, NeverStop, NoChildRuns,
-    SkillProgram, Stop, reaches_out,
+    Answer, CallHistory, CallLog, CallStatus, Driver, Effect, EffectiveRecord, Entry, Host, NeverStop,
+    NoChildRuns, SkillProgram, Stop, reaches_out,
 };
 use hence_state::{ProblemSpec, Status};
 use support::{Made, Worker, document, made, new_run};
@@ -54,16 +57,18 @@ impl Events {
 }
 
 /// Capabilities: `act` changes the world, `look` reads it, `ask` asks a person, `flaky` acts and fails the first time,
-/// `lost` acts and never says so, `echo` is pure.
+/// `lost` acts and never says so, `list` acts and answers no object, `echo` is pure.
 #[derive(Default)]
 struct World {
     events: Events,
     recovery: &'static str,
+    /// Whether `act` fails for certain.
+    is_broken: bool,
 }
 
 impl Registry for World {
     fn capability(&self, id: &str) -> Option<Arc<CapabilitySpec>> {
-        ["act", "look", "ask", "flaky", "lost", "echo"]
+        ["act", "look", "ask", "flaky", "lost", "list", "echo"]
             .contains(&id)
             .then(|| Arc::new(CapabilitySpec::default()))
     }
@@ -99,7 +104,14 @@ impl support::World for World {
         let reply = Ok(Reply { output: call.input.clone(), meta: Object::new() });
         match &**call.capability {
             "ask" => return Err(CallError::Waiting("who knows".into())),
+            "act" if self.is_broken => {
+                return Err(CallError::Failed { class: "CommandFailed".into(), message: "boom".into() });
+            }
             "act" => self.events.push(Event::Effect(call.idempotency_key())),
+            "list" => {
+                self.events.push(Event::Effect(call.idempotency_key()));
+                return Ok(Reply { output: vec![1].into(), meta: Object::new() });
+            }
             "lost" => {
                 self.events.push(Event::Effect(call.idempotency_key()));
                 return Err(CallError::TimedOut(call.timeout_seconds).undecided());
@@ -163,6 +175,8 @@ struct Case {
     prepared: Prepared,
     source: Canonical,
     recovery: &'static str,
+    limits: Limits,
+    is_broken: bool,
 }
 
 /// The outcome of driving a run, and the bytes it left.
@@ -191,7 +205,29 @@ impl Case {
         let source = Canonical::of(&document("main", &steps));
         let Made { problem, prepared, source } = made(source, &world, &new_run("run-1"));
         assert!(reaches_out(prepared.skill(), &world));
-        Self { problem, prepared, source, recovery }
+        Self { problem, prepared, source, recovery, limits: Limits::default(), is_broken: false }
+    }
+
+    /// Asserts that a replay of a journal computes the same records and calls nobody.
+    fn assert_replays(&self, journal: &[u8]) {
+        let world = World { recovery: self.recovery, ..World::default() };
+        let program = SkillProgram::new(self.problem.clone(), &self.prepared, &self.source, &world).unwrap();
+        let found = replay(program, &Evidence::of_journal(journal, &NoBlobs)).unwrap();
+        assert_eq!((found.difference.map(|difference| difference.line), world.events.all().len()), (None, 0));
+    }
+
+    /// Returns the outcomes in a journal that list their calls.
+    fn troubled(journal: &[u8]) -> Vec<StepOutcome> {
+        let records = hence_skills::effective_records(journal).unwrap();
+        let read = |record: &EffectiveRecord| hence_skills::recorded_outcome(&record.result, &NoBlobs).ok();
+        records.iter().filter_map(read).filter(|outcome| !outcome.calls.is_empty()).collect()
+    }
+
+    /// Returns the lines with which a retry of the run begins.
+    fn retry_lines(&self, journal: &[u8]) -> Vec<Entry> {
+        let world = World { recovery: self.recovery, ..World::default() };
+        let outcomes = Self::troubled(journal);
+        hence_skills::retry_log(self.prepared.skill(), &world, &outcomes, &CallHistory::default())
     }
 
     fn go(&self, disk: &Disk) -> Went {
@@ -201,7 +237,7 @@ impl Case {
     /// Continues a run from the bytes on disk.
     fn go_until(&self, disk: &Disk, stop: &dyn Stop) -> Went {
         let events = Events::default();
-        let world = World { events: events.clone(), recovery: self.recovery };
+        let world = World { events: events.clone(), recovery: self.recovery, is_broken: self.is_broken };
         let durable = Mutex::new(0);
         let mut history = CallHistory::read(&disk.lines).unwrap();
         let mut sink = EventSink { events: events.clone(), memory: MemorySink::default() };
@@ -235,7 +271,8 @@ impl Case {
             status = Some(run.state().status());
         } else {
             let driver = Driver { workers, log: &log, stop, children: &NoChildRuns, meter: &NoMeter };
-            match driver.drive(run, &mut sink, |_| {}).unwrap() {
+            let limits = (&self.limits, &Usage::default());
+            match driver.drive_within(limits, run, &mut sink, |_| {}).unwrap() {
                 Driven::Finished(run) => status = Some(run.state().status()),
                 Driven::Paused(_, why) => pause = Some(why),
                 Driven::Blocked(_, blocked) => panic!("{blocked}"),
@@ -283,16 +320,24 @@ fn a_crash_at_every_point_with_recovery_retry_ends_in_the_same_bytes() {
     assert_eq!(whole.status, Some(Status::Completed));
     let wanted = counted(whole.effects());
     assert_eq!(wanted.len(), 9, "first, three items, route, spread, two attempts, nested");
+    let mut unsaid = 0;
     for count in 1..=whole.events.len() {
         let (disk, before) = Disk::after(&whole.events, count);
         let went = case.go(&disk);
         assert_eq!(went.status, Some(Status::Completed), "behind {count} events");
-        assert!(went.disk.journal == whole.disk.journal, "behind {count} events");
+        // A repetition that fails does not say what became of the attempt before it.
+        let is_undecided = Case::troubled(&went.disk.journal)
+            .iter()
+            .flat_map(|outcome| &outcome.calls)
+            .any(|call| call.outcome() == CallOutcome::Undecided && &*call.capability == "flaky");
+        assert!(is_undecided || went.disk.journal == whole.disk.journal, "behind {count} events");
+        unsaid += usize::from(is_undecided);
         let counts = counted(before.into_iter().chain(went.effects()));
         assert_eq!(counts.keys().collect::<Vec<_>>(), wanted.keys().collect::<Vec<_>>());
         // Only a call that was in progress may happen twice, and it has the same idempotency key.
         assert!(counts.values().all(|times| *times <= 2), "behind {count} events: {counts:?}");
     }
+    assert_eq!(unsaid, 2, "after the intent of the attempt that fails, and after its effect");
 }
 
 #[test]
@@ -424,6 +469,135 @@ fn a_call_that_is_lost_while_it_is_made_follows_its_recovery_and_not_the_retry_r
     // Whoever declares that the call may be repeated leaves how often to the retry rule.
     let retried = Case::new(steps, "retry").go(&Disk::default());
     assert_eq!((retried.status, retried.effects().len()), (Some(Status::Failed), 3));
+}
+
+/// A step that calls `act` itself, in a loop, or in a nested skill.
+const ONE_DEED: [&str; 3] = [
+    r#"[{"id": "pay", "uses": "act", "input": {"v": 1}, "output": {"v": "outputs.v"}, "config": {"recovery": "RECOVERY", "retry": {"max_attempts": 3, "backoff_seconds": 0}}}]"#,
+    r#"[{"id": "pay", "uses": "act", "input": {}, "output": {"item": "outputs.v"}, "config": {"recovery": "RECOVERY", "foreach": {"items": "[1]", "on_error": "continue"}}}]"#,
+    r#"[{"id": "pay", "uses": "skill:inner", "input": {"x": 7}, "output": {"x": "outputs.x"}}]"#,
+];
+
+/// Returns the calls that act in the record of the only step.
+fn acting(journal: &[u8]) -> Vec<MadeCall> {
+    Case::troubled(journal).iter().flat_map(StepOutcome::acting_calls).cloned().collect()
+}
+
+#[test]
+fn an_undecided_call_stays_undecided_when_its_repetition_is_refused_or_fails() {
+    let none = Limits::default();
+    let ways = [("refused", Limits { calls: Some(1), ..none.clone() }, false, 1), ("failed", none, true, 2)];
+    for (steps, recovery) in ONE_DEED.iter().flat_map(|steps| [(steps, "ask"), (steps, "retry")]) {
+        for (way, limits, is_broken, begun) in ways.clone() {
+            let what = format!("{way} with recovery {recovery}: {steps}");
+            let whole = Case::new(steps, recovery).go(&Disk::default());
+            // Header, intent, effect: the process dies before the reply.
+            let (mut disk, effects) = Disk::after(&whole.events, 3);
+            assert_eq!(effects.len(), 1, "{what}");
+            let case = Case { limits, is_broken, ..Case::new(steps, recovery) };
+            if recovery == "ask" {
+                let asked = case.go(&disk);
+                assert_eq!(asked.status, None, "{what}");
+                disk = asked.disk;
+                let key = CallHistory::read(&disk.lines).unwrap().undecided().next().unwrap().key.clone();
+                disk.lines
+                    .extend(Entry::Answer { key, answer: Answer::Retry, by: Some("ada".into()) }.line());
+            }
+            let ended = case.go(&disk);
+            assert!(ended.status.is_some() && ended.effects().is_empty(), "{what}");
+            let calls = acting(&ended.disk.journal);
+            let first = &calls[0];
+            assert_eq!((first.outcome(), first.begun), (CallOutcome::Undecided, begun), "{what}: {calls:?}");
+            assert!(!first.idempotency_key.is_empty() && first.input.as_object().is_some(), "{what}");
+            let by = (recovery == "ask").then_some("ada");
+            assert_eq!((first.decided_by(), first.decided()), (by, by.map(|_| "retry")), "{what}");
+            let said = first.reply.as_ref().unwrap_err().to_string();
+            assert!(said.contains(if is_broken { "boom" } else { "the limit of the run" }), "{what}: {said}");
+            assert!(said.contains("may have taken effect"), "{what}: {said}");
+            if recovery == "ask" {
+                assert_eq!(calls.len(), 1, "{what}: the retry rule does not repeat it");
+            }
+            case.assert_replays(&ended.disk.journal);
+            // A retry knows that it was begun, and asks unless its recovery repeats it.
+            if ended.status == Some(Status::Failed) {
+                let mut history = Vec::new();
+                case.retry_lines(&ended.disk.journal).iter().for_each(|entry| history.extend(entry.line()));
+                let history = CallHistory::read(&history).unwrap();
+                assert_eq!(history.undecided().count(), 1, "{what}");
+                assert_eq!(history.questions().count(), usize::from(recovery == "ask"), "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_repetition_that_replies_decides_the_call() {
+    for steps in ONE_DEED {
+        let case = Case::new(steps, "ask");
+        let whole = case.go(&Disk::default());
+        let asked = case.go(&Disk::after(&whole.events, 3).0);
+        let mut disk = asked.disk;
+        let key = CallHistory::read(&disk.lines).unwrap().undecided().next().unwrap().key.clone();
+        case.answer(&mut disk, &key, Answer::Retry);
+        let ended = case.go(&disk);
+        assert_eq!(ended.status, Some(Status::Completed));
+        let journal = String::from_utf8(ended.disk.journal.clone()).unwrap();
+        assert!(journal.contains(r#""status":"replied""#) && journal.contains(r#""begun":2"#), "{journal}");
+        case.assert_replays(&ended.disk.journal);
+    }
+}
+
+#[test]
+fn a_call_that_acts_and_answers_no_object_is_undecided_and_not_repeated() {
+    let steps = r#"[{"id": "pay", "uses": "list", "input": {"v": 1}, "output": {"v": "outputs.v"}, "config": {"recovery": "RECOVERY", "retry": {"max_attempts": 3, "backoff_seconds": 0}}}]"#;
+    let asked = Case::new(steps, "ask").go(&Disk::default());
+    assert_eq!((asked.status, asked.effects().len()), (None, 1));
+    let history = asked.history();
+    let reason = history.questions().next().unwrap().1.reason.clone().unwrap();
+    assert!(reason.contains("it gives an object, found"), "{reason}");
+    for recovery in ["fail", "retry"] {
+        let failed = Case::new(steps, recovery).go(&Disk::default());
+        assert_eq!((failed.status, failed.effects().len()), (Some(Status::Failed), 1), "{recovery}");
+        assert_eq!(acting(&failed.disk.journal)[0].outcome(), CallOutcome::Undecided, "{recovery}");
+    }
+}
+
+#[test]
+fn every_time_a_call_was_begun_counts_as_a_call() {
+    let case = Case::new(ONE_DEED[0], "ask");
+    let whole = case.go(&Disk::default());
+    let mut disk = Disk::after(&whole.events, 3).0;
+    for _ in 0..2 {
+        let asked = case.go(&disk);
+        disk = asked.disk;
+        let key = CallHistory::read(&disk.lines).unwrap().undecided().next().unwrap().key.clone();
+        case.answer(&mut disk, &key, Answer::Retry);
+        let killed = case.go(&disk);
+        // Only the intent of the repetition is on disk when the process dies.
+        disk.lines.extend(Disk::after(&killed.events, 1).0.lines);
+    }
+    let history = CallHistory::read(&disk.lines).unwrap();
+    let world = World { recovery: "ask", ..World::default() };
+    assert_eq!(hence_skills::logged_usage(&world, &history).calls, 3);
+    let key = history.undecided().next().unwrap().key.clone();
+    case.answer(&mut disk, &key, done(&whole, &key));
+    let ended = case.go(&disk);
+    let outcomes = Case::troubled(&ended.disk.journal);
+    let used: Vec<u64> =
+        outcomes.iter().map(|outcome| hence_skills::recorded_usage(outcome, &world).calls).collect();
+    assert_eq!(used, [3]);
+    case.assert_replays(&ended.disk.journal);
+}
+
+#[test]
+fn the_time_of_a_call_that_ends_undecided_is_logged_where_seconds_are_limited() {
+    let steps = r#"[{"id": "pay", "uses": "lost", "input": {"v": 1}, "output": {"v": "outputs.v"}, "config": {"recovery": "RECOVERY"}}]"#;
+    for recovery in ["ask", "fail", "retry"] {
+        let limits = Limits { seconds: Some(100), ..Limits::default() };
+        let went = Case { limits, ..Case::new(steps, recovery) }.go(&Disk::default());
+        let lines = String::from_utf8(went.disk.lines).unwrap();
+        assert!(lines.contains(r#""kind":"spent""#), "{recovery}: {lines}");
+    }
 }
 
 /// Returns the names under which the effect of a call is counted.

@@ -95,10 +95,8 @@ impl Provider for Command {
             Ended::Lost(reason) => unseen(failed("CommandFailed", format!("{name}: {reason}"))),
             Ended::Exited(exited) if exited.status.success() => match self.reply(exited) {
                 // It ended well, so it may have acted, whatever its answer is worth.
-                Err(CallError::Failed { class, message }) if &*class == OUTPUT_INVALID => {
-                    unseen(CallError::Failed { class, message })
-                }
-                reply => reply,
+                Err(error) => unseen(error),
+                Ok(reply) => Ok(reply),
             },
             Ended::Exited(Exited { status, errors, .. }) => {
                 let said = String::from_utf8_lossy(&errors);

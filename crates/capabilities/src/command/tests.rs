@@ -134,8 +134,10 @@ fn a_command_that_acts_and_whose_end_nobody_saw_is_undecided() {
 #[test]
 fn a_command_that_read_a_part_of_its_input_has_not_answered_it() {
     let large = format!(r#"{{"text": "{}"}}"#, "x".repeat(1 << 20));
-    let cut = call(&shell("head -c 10 > /dev/null; echo '{}'"), &large);
-    assert_eq!(class(cut), "CommandInputCut");
+    let script = shell("head -c 10 > /dev/null; echo '{}'");
+    assert_eq!(class(call_with(&script, r#", "effects": "reads""#, &large)), "CommandInputCut");
+    // One that acts and ended well may have acted on the part that it read.
+    assert_eq!(class(call(&script, &large)), "Undecided");
     assert!(call(&shell("echo '{}'"), &large).is_ok(), "a command that reads nothing needs no input");
 }
 

@@ -243,7 +243,7 @@ fn named(error: CallError, target: &str, attempts: u64) -> CallError {
             CallError::Failed { class, message: format!("{target}: {message}{requests}").into() }
         }
         CallError::TimedOut(_) => failed(TIMED_OUT, format!("{target}: {error}")),
-        CallError::Undecided(cause) => named((*cause).clone(), target, attempts).undecided(),
+        CallError::Undecided(call) => named(call.cause.clone(), target, attempts).undecided(),
         other => other,
     }
 }

@@ -274,15 +274,43 @@ pub enum CallError {
         message: Arc<str>,
     },
     /// The call may have taken effect, and nobody can tell: no reply came after it was begun.
-    #[error("{0}; it may have taken effect")]
-    Undecided(Arc<CallError>),
+    #[error("{}; it may have taken effect", .0.cause)]
+    Undecided(Arc<UndecidedCall>),
+}
+
+/// A call of which nobody knows whether it took effect.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UndecidedCall {
+    /// The reason why there is no reply: of the last attempt, or why it was not made again.
+    pub cause: CallError,
+    /// For a call that was repeated or was to be: how often it was begun, and who decided to repeat it. Empty otherwise.
+    pub meta: Object,
 }
 
 impl CallError {
     /// Returns this error as that of a call that was begun and may have taken effect.
     #[must_use]
     pub fn undecided(self) -> Self {
-        Self::Undecided(self.into())
+        self.undecided_with(Object::new())
+    }
+
+    /// Returns this error as that of an undecided call that was repeated or was to be. `meta` says how often it was begun.
+    #[must_use]
+    pub fn undecided_with(self, meta: Object) -> Self {
+        Self::Undecided(Arc::new(UndecidedCall { cause: self, meta }))
+    }
+
+    /// Returns the reason why there is no reply, also of an undecided call.
+    pub fn cause(&self) -> &Self {
+        match self {
+            Self::Undecided(call) => call.cause.cause(),
+            other => other,
+        }
+    }
+
+    /// Returns whether the call, or the reason why it is undecided, has a class.
+    pub fn is_of_class(&self, name: &str) -> bool {
+        matches!(self.cause(), Self::Failed { class, .. } if **class == *name)
     }
 }
 

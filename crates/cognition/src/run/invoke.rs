@@ -316,7 +316,7 @@ fn failure(id: &Arc<str>, error: &CallError, position: &str) -> Failure {
         }
         CallError::Waiting(message) => Failure::new(ErrorClass::CapabilityExecution, message),
         // A call whose recovery is to repeat it fails for its cause, and the step's retry rule decides.
-        CallError::Undecided(cause) => failure(id, cause, position),
+        CallError::Undecided(call) => failure(id, &call.cause, position),
         CallError::Failed { class, message } if [BUDGET_EXCEEDED, BUDGET_CUT_OFF].contains(&&**class) => {
             Failure::new(ErrorClass::BudgetExceeded, message)
         }

@@ -16,6 +16,15 @@ pub const LATENCY_KEY: &str = "latency_ms";
 /// The member of a reply's `meta` that says that a person decided the outcome of an undecided call.
 const DECIDED_KEY: &str = "decided";
 
+/// The member of a call and of its `meta` that says how often the call was begun, where a person or a recovery had it repeated.
+pub const BEGUN_KEY: &str = "begun";
+
+/// The number of attempts of one call that are told apart. Nobody repeats a call so often; a record of a stranger may say it.
+const BEGUN_SHOWN_MAX: u64 = 1000;
+
+/// The message of an attempt whose reply never came, where nobody lived to say why.
+const NO_REPLY: &str = "it was begun, and its reply is not known";
+
 /// The status of a call of which nobody knows whether it happened, as records name it.
 const UNDECIDED_STATUS: &str = "undecided";
 
@@ -44,6 +53,9 @@ pub struct MadeCall {
     pub input: Value,
     /// The reply, or the reason why there is none.
     pub reply: Result<Reply, CallError>,
+    /// The number of times it was begun, where it was repeated under one key or was to be; otherwise 0. Records of earlier
+    /// versions say it only in `meta`, and count such a call once.
+    pub begun: u64,
 }
 
 /// The parts of a key that name the call within its run.
@@ -124,6 +136,7 @@ impl MadeCall {
             idempotency_key: call.idempotency_key().into(),
             input: call.input.clone(),
             reply: reply.clone().map(|reply| Reply { meta: reply.meta.without(LATENCY_KEY), ..reply }),
+            begun: begun_of(reply),
         })
     }
 
@@ -142,7 +155,24 @@ impl MadeCall {
         let (iteration, item) = place
             .and_then(|(iteration, item)| Some((iteration.parse().ok()?, item.parse().ok()?)))
             .unwrap_or_default();
-        Self { key: key.clone(), capability, effect, iteration, item, attempt, idempotency_key, input, reply }
+        let begun = begun_of(&reply);
+        let key = key.clone();
+        Self { key, capability, effect, iteration, item, attempt, idempotency_key, input, reply, begun }
+    }
+
+    /// Returns every attempt of the call as a call of its own, this one last. Of the earlier attempts nobody knows whether they
+    /// took effect. A call that policies hold back is left out.
+    pub fn each_begun(&self) -> Vec<Self> {
+        let own = u64::from(!self.is_held());
+        let lost = CallError::Failed { class: UNDECIDED.into(), message: NO_REPLY.into() };
+        let lost = Self { reply: Err(lost), begun: 0, ..self.clone() };
+        let earlier = (own..self.begun.min(BEGUN_SHOWN_MAX)).map(|_| lost.clone());
+        earlier.chain((own > 0).then(|| self.clone())).collect()
+    }
+
+    /// Returns the number of calls that were made: every attempt counts.
+    pub fn times(&self) -> u64 {
+        if self.is_held() { self.begun } else { self.begun.max(1) }
     }
 
     /// Returns what is known about the call. One that acts and gave no reply in time may have happened.
@@ -151,6 +181,8 @@ impl MadeCall {
             Ok(_) => CallOutcome::Replied,
             Err(CallError::Failed { class, .. }) if **class == *UNDECIDED => CallOutcome::Undecided,
             Err(CallError::Failed { class, .. }) if **class == *HELD_BACK => CallOutcome::Held,
+            // Policies hold the repetition of an undecided call back.
+            Err(error @ CallError::Undecided(_)) if error.is_of_class(HELD_BACK) => CallOutcome::Held,
             Err(CallError::Undecided(_)) => CallOutcome::Undecided,
             Err(CallError::TimedOut(_)) if self.effect == Effect::Acts => CallOutcome::Undecided,
             Err(CallError::Failed { class, .. }) if **class == *TIMED_OUT && self.effect == Effect::Acts => {
@@ -210,7 +242,7 @@ impl MadeCall {
 
     /// Returns the decision of a person about what became of the call, such as `done`.
     pub fn decided(&self) -> Option<&str> {
-        self.reply.as_ref().ok()?.meta.get(DECIDED_KEY)?.as_str()
+        reported(&self.reply)?.get(DECIDED_KEY)?.as_str()
     }
 
     /// Returns the call by which a person confirms a call of a step that has not been made yet.
@@ -227,12 +259,13 @@ impl MadeCall {
             idempotency_key: "".into(),
             input: question.into(),
             reply: Ok(Reply { output: answer.into(), meta: Object::new() }),
+            begun: 0,
         }
     }
 
     /// Returns the person who decided what became of the call, where one did.
     pub fn decided_by(&self) -> Option<&str> {
-        self.reply.as_ref().ok()?.meta.get("decided_by")?.as_str()
+        reported(&self.reply)?.get("decided_by")?.as_str()
     }
 
     /// Returns the call as a record lists it.
@@ -255,7 +288,14 @@ impl MadeCall {
                     members.push(("meta", reply.meta.clone().into()));
                 }
             }
-            Err(error) => members.extend(error_member(error)),
+            Err(error) => {
+                members.extend(error_member(error));
+                let meta = reported(&self.reply).filter(|meta| !meta.is_empty());
+                members.extend(meta.map(|meta| ("meta", meta.clone().into())));
+            }
+        }
+        if self.begun > 0 {
+            members.push((BEGUN_KEY, self.begun.into()));
         }
         members.into_iter().collect::<Object>().into()
     }
@@ -273,7 +313,11 @@ impl MadeCall {
         let meta = reader.optional("meta", |value| read::object(value).cloned())?.unwrap_or_default();
         let reply = match reader.value("output").cloned() {
             Some(output) => Ok(Reply { output, meta }),
-            None => Err(error(&mut reader)?),
+            None => {
+                let cause = error(&mut reader)?;
+                // Only a call that was undecided before it was repeated says how often it was begun.
+                Err(if meta.is_empty() { cause } else { cause.undecided_with(meta) })
+            }
         };
         let is_undecided = reader.value("status").and_then(Value::as_str) == Some(UNDECIDED_STATUS);
         let made = Self {
@@ -286,6 +330,7 @@ impl MadeCall {
             idempotency_key: reader.text("idempotency_key")?,
             input,
             reply,
+            begun: reader.optional_count(BEGUN_KEY)?.unwrap_or(0),
         };
         // The reply was lost, and the failure that is listed is why.
         Ok(match made.outcome() {
@@ -297,6 +342,23 @@ impl MadeCall {
     }
 }
 
+/// Returns what is reported about a call: by its provider, or about the repetition of an undecided call.
+fn reported(reply: &Result<Reply, CallError>) -> Option<&Object> {
+    match reply {
+        Ok(reply) => Some(&reply.meta),
+        Err(CallError::Undecided(call)) => Some(&call.meta),
+        Err(_) => None,
+    }
+}
+
+/// Returns how often a call was begun, as far as its reply says so. A provider cannot say it: only calls that a person had
+/// repeated or that are undecided are counted.
+fn begun_of(reply: &Result<Reply, CallError>) -> u64 {
+    let is_decided = |meta: &&Object| reply.is_err() || meta.contains_key(DECIDED_KEY);
+    let begun = reported(reply).filter(is_decided).and_then(|meta| meta.get(BEGUN_KEY)?.as_u64());
+    begun.unwrap_or(0)
+}
+
 /// Returns the member that says why a call has no reply. Of an undecided call it is the cause.
 fn error_member(error: &CallError) -> Option<(&'static str, Value)> {
     match error {
@@ -305,7 +367,7 @@ fn error_member(error: &CallError) -> Option<(&'static str, Value)> {
             let failure = [("class", class.clone()), ("message", message.clone())];
             Some(("failure", Object::from_iter(failure).into()))
         }
-        CallError::Undecided(cause) => error_member(cause),
+        CallError::Undecided(call) => error_member(&call.cause),
         // Not noted: a call that waits leaves its step without an outcome.
         CallError::Waiting(_) => None,
     }
@@ -340,6 +402,7 @@ mod tests {
             attempt: 1,
             idempotency_key: "k".into(),
             input: Object::from_iter([("to", "ada")]).into(),
+            begun: begun_of(&reply),
             reply,
         }
     }
@@ -358,10 +421,34 @@ mod tests {
             (made(Err(CallError::TimedOut(Float::new(0.5).unwrap()))), CallOutcome::Undecided),
             (made(Err(failed("HttpUnreachable").undecided())), CallOutcome::Undecided),
         ];
+        let repeated = Object::new().with("begun", 2).with("decided", "retry").with("decided_by", "ada");
+        let calls = calls.into_iter().chain([
+            (made(Ok(Reply { output: Object::new().into(), meta: repeated.clone() })), CallOutcome::Replied),
+            (made(Err(failed("Refused").undecided_with(repeated.clone()))), CallOutcome::Undecided),
+            (made(Err(failed(UNDECIDED).undecided_with(repeated.clone()))), CallOutcome::Undecided),
+            (made(Err(failed(BUDGET_EXCEEDED).undecided_with(repeated.clone()))), CallOutcome::Undecided),
+            (made(Err(failed(HELD_BACK).undecided_with(repeated))), CallOutcome::Held),
+        ]);
         for (call, outcome) in calls {
             let text = call.to_value().to_string();
             let read = MadeCall::from_value(&hence_canon::parse(text.as_bytes()).unwrap()).unwrap();
             assert_eq!((&read, read.outcome()), (&call, outcome), "{text}");
         }
+    }
+
+    #[test]
+    fn each_time_a_call_was_begun_is_a_deed_and_one_that_is_held_back_is_none() {
+        let meta = Object::new().with("begun", 3).with("decided", "retry");
+        let replied = made(Ok(Reply { output: Object::new().into(), meta: meta.clone() }));
+        let failed = |class: &str| CallError::Failed { class: class.into(), message: "m".into() };
+        let held = made(Err(failed(HELD_BACK).undecided_with(meta)));
+        let outcomes = |call: &MadeCall| call.each_begun().iter().map(MadeCall::outcome).collect::<Vec<_>>();
+        use CallOutcome::{Replied, Undecided};
+        assert_eq!((outcomes(&replied), replied.times()), (vec![Undecided, Undecided, Replied], 3));
+        assert_eq!((outcomes(&held), held.times()), (vec![Undecided; 3], 3));
+        let once = made(Err(failed("Refused")));
+        assert_eq!((once.each_begun(), once.times()), (vec![once.clone()], 1));
+        let earlier = MadeCall { begun: 0, ..replied };
+        assert_eq!(earlier.each_begun().len(), 1, "a record of an earlier version counts it once");
     }
 }

@@ -25,7 +25,7 @@ mod step;
 
 pub use capabilities::{
     Call, CallError, CallPlace, CallPurpose, Capabilities, EXCHANGE_KEY, Effect, Invocation, NestedCall,
-    NestedReply, NestedRun, PlannedCall, Reply, Task, VariableRules, Waiting, call_position,
+    NestedReply, NestedRun, PlannedCall, Reply, Task, UndecidedCall, VariableRules, Waiting, call_position,
     idempotency_key_of, one_by_one,
 };
 pub use driver::{
@@ -35,7 +35,7 @@ pub use driver::{
 pub use failed_part::{FailedPart, NESTED_ERRORS_KEY, Part, describe_failures};
 pub use fold::{FoldError, Settled, settle};
 pub use invoke::named_exchange;
-pub use made::{CallOutcome, LATENCY_KEY, MadeCall, MadePlace, PATH_PARTS};
+pub use made::{BEGUN_KEY, CallOutcome, LATENCY_KEY, MadeCall, MadePlace, PATH_PARTS};
 pub use outcome::{Note, OutcomeError, StepOutcome};
 pub use prepared::Prepared;
 pub use preview::{

@@ -54,7 +54,8 @@ pub fn one_call(
         CallStage::Made => one.reply.clone(),
         CallStage::Next => Ok(Reply { output: Object::new().into(), meta: Object::new() }),
     };
-    let listed = MadeCall { reply: reply.clone(), ..one.clone() };
+    // The attempts before it are calls of their own.
+    let listed = MadeCall { reply: reply.clone(), begun: 0, ..one.clone() };
     let outcome = call(step, &Uses::Capability(one.capability.clone()), one.input.clone(), 1);
     let meta = outcome.meta.clone();
     let meta = match route(step, memory) {
@@ -122,17 +123,18 @@ pub struct CallMade {
 
 /// Returns the calls that a step made itself, in order. `memory` is the memory before the step.
 ///
+/// Each time that an undecided call was begun again is a call of its own.
 /// A step in trouble lists them. Of any other they follow from its input, its loop and its output.
 pub fn calls_made(step: &Step, memory: &Memory, outcome: &StepOutcome) -> Vec<CallMade> {
     let is_listed = is_proposed(outcome) || outcome.lists_calls();
     let listed = outcome.calls.iter().filter(|call| is_listed && call.is_own_call_of(&step.id));
     let listed: Vec<CallMade> = listed
-        .filter(|call| !call.is_held())
+        .flat_map(MadeCall::each_begun)
         .map(|call| CallMade {
             callee: call.capability.clone(),
             input: call.input.clone(),
             output: Some(call.reply.clone().map(|reply| reply.output)),
-            listed: Some(call.clone()),
+            listed: Some(call),
         })
         .collect();
     if is_proposed(outcome) {

@@ -1,6 +1,7 @@
 //! `hence why`: the status of a run, the questions it waits for, since when, and the command that continues it.
 
-use hence_cognition::run::MadeCall;
+use hence_cognition::failure::UNDECIDED;
+use hence_cognition::run::{CallError, MadeCall};
 use hence_engine::{BlockedAt, RunKind};
 use hence_journal::{Chained, Control, Record};
 use hence_skills::{CallHistory, CallName, CallStatus, recorded_outcome};
@@ -91,6 +92,11 @@ pub(crate) struct CalledRow {
     decided_by: Option<String>,
 }
 
+/// Returns whether nobody knows if a call that has no reply happened.
+fn is_undecided(error: &CallError) -> bool {
+    matches!(error, CallError::Undecided(_)) || error.is_of_class(UNDECIDED)
+}
+
 impl CalledRow {
     fn of_record(call: &MadeCall) -> Self {
         Self {
@@ -109,9 +115,11 @@ impl CalledRow {
     fn of_log(call: &CallName, status: &CallStatus) -> Option<Self> {
         let status = match status {
             CallStatus::Replied(Ok(_)) => "replied",
+            CallStatus::Replied(Err(error)) if is_undecided(error) => "undecided",
             CallStatus::Replied(Err(_)) => "failed",
-            CallStatus::Begun => "undecided",
-            CallStatus::Asked(_) | CallStatus::Again => return None,
+            // A person decided to repeat it; until a repetition replies, nobody knows whether it happened.
+            CallStatus::Begun | CallStatus::Again => "undecided",
+            CallStatus::Asked(_) => return None,
         };
         Some(Self {
             key: call.key.to_string(),

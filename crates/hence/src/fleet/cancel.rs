@@ -25,7 +25,9 @@ impl Text for CancelReport {
     fn text(&self) -> String {
         let outcome = match self.outcome {
             "cancelled" => "it is cancelled; the run keeps its records",
-            "asked" => "its worker stops at the next safe point; the run keeps its records",
+            "asked" => {
+                "its worker hears it at its next heartbeat, lets calls in progress end and makes no other; the run keeps its records"
+            }
             _ => "nothing was left to cancel",
         };
         let mut rows = vec![("run", escape(&self.run)), ("cancel", outcome.to_owned())];

@@ -11,7 +11,7 @@ use hence_canon::Value;
 use hence_cognition::budget::Limits;
 use hence_engine::{Blobs, Driven, MemorySink, Pause, Program, Run, RunError, Sink};
 use hence_projection::Program as Projected;
-use hence_skills::{CallLog, OpenTimers, Stop};
+use hence_skills::{CallHistory, CallLog, OpenTimers, Stop};
 use hence_state::{ProblemSpec, Status};
 use hence_store::{
     AttachmentName, Condition, Cut, Durability, NewRun, RunId, RunWriter, StoreError, StoreHandle,
@@ -85,8 +85,8 @@ pub(crate) trait Drivable {
         Ok(())
     }
 
-    /// Returns what the recorded steps used, and the limits of the run.
-    fn usage(&self, journal: &[u8], blobs: &dyn Blobs) -> UsageReport;
+    /// Returns what the recorded steps and the calls that only the call log has used, and the limits of the run.
+    fn usage(&self, journal: &[u8], calls: Option<&CallHistory>, blobs: &dyn Blobs) -> UsageReport;
 
     /// Describes the steps and parts of steps that failed. A run that completed in spite of them is partial.
     fn failures(&self, _: &Run<'_, Self::Program<'_>>) -> Vec<String> {
@@ -652,7 +652,11 @@ impl RunDriver<'_> {
             status,
             run: id.as_str().to_owned(),
             waiting,
-            usage: kind.usage(&store.journal_bytes(id)?, &StoreBlobs(store)),
+            usage: kind.usage(
+                &store.journal_bytes(id)?,
+                skills::history(store, id)?.as_ref(),
+                &StoreBlobs(store),
+            ),
             records: run.head().records.get(),
             head: run.head().to_string(),
             journal: store.journal_location(id),

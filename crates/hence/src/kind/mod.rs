@@ -23,7 +23,7 @@ use hence_capabilities::Library;
 use hence_engine::{Blobs, Evidence, NoBlobs, Replay, ResumeError, RunKind};
 use hence_journal::verify::{Level, Report};
 use hence_projection::Program;
-use hence_skills::{Host as _, Pinned};
+use hence_skills::{CallHistory, Host as _, Pinned};
 use hence_solve::Spec;
 use hence_store::{StoreError, StoreHandle};
 
@@ -35,7 +35,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::sink::{BundleBlobs, StoreBlobs};
 use crate::solve::{SYSTEM, system_name};
-use crate::target::{Journal, PROBLEM};
+use crate::target::{Journal, PROBLEM, find_run};
 use crate::usage::UsageReport;
 use crate::{bound, hint, skills};
 
@@ -64,7 +64,7 @@ pub(crate) trait OpenRun {
         BTreeMap::new()
     }
 
-    /// Returns what the recorded steps used, and the limits of the run.
+    /// Returns what the recorded steps and the calls that only the call log has used, and the limits of the run.
     fn usage(&self, _: &Journal) -> UsageReport {
         UsageReport::default()
     }
@@ -256,6 +256,13 @@ pub(crate) fn with_blobs<T>(journal: &Journal, with: impl FnOnce(&dyn Blobs) -> 
         (None, Some(folder)) => with(&BundleBlobs(folder)),
         (None, None) => with(&NoBlobs),
     }
+}
+
+/// Returns what the call log of a run says about calls that no record has; `None` without a log that can be read.
+pub(crate) fn calls_of(journal: &Journal) -> Option<CallHistory> {
+    let store = journal.store.as_ref()?;
+    let id = find_run(store, &journal.name).ok()?;
+    crate::skills::history(store, &id).ok()?
 }
 
 /// Returns a journal without the torn tail of an append that was never finished.

@@ -22,7 +22,7 @@ use super::misspelt;
 use super::new_id::NewId;
 use super::pinned_problem::{Prepared, prepare};
 use super::reason_report::RunReport;
-use super::{Drivable, DriveOptions, HandOver, OpenRun, Purpose, RunDriver, RunEnd, with_blobs};
+use super::{Drivable, DriveOptions, HandOver, OpenRun, Purpose, RunDriver, RunEnd, calls_of, with_blobs};
 use crate::args::RunArgs;
 use crate::args::position::{CheckpointArgs, RollbackArgs};
 use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs, RetryArgs};
@@ -157,9 +157,12 @@ fn usage_of(
     problem: &Value,
     callees: Option<&BoundCallees>,
     journal: &[u8],
+    calls: Option<&CallHistory>,
     blobs: &dyn Blobs,
 ) -> UsageReport {
     let mut used = callees.map(|callees| callees.used(problem, journal, blobs)).unwrap_or_default();
+    let logged = callees.zip(calls).map(|(callees, calls)| callees.logged(calls));
+    used.add(&logged.unwrap_or_default());
     used.add(&Links::of_problem(problem).map(|links| links.used_before()).unwrap_or_default());
     UsageReport::of(&used, &usage::limits_of(problem).unwrap_or_default())
 }
@@ -171,7 +174,8 @@ impl OpenRun for ReasonRun {
 
     fn usage(&self, journal: &Journal) -> UsageReport {
         let Ok(Some(problem)) = journal.parsed_problem() else { return UsageReport::default() };
-        with_blobs(journal, |blobs| usage_of(&problem.value, self.callees.as_deref(), &journal.bytes, blobs))
+        let (callees, calls) = (self.callees.as_deref(), calls_of(journal));
+        with_blobs(journal, |blobs| usage_of(&problem.value, callees, &journal.bytes, calls.as_ref(), blobs))
     }
 
     fn projection(&self) -> Program<'_> {
@@ -439,8 +443,8 @@ impl Drivable for PlannedRun {
         skills::secrets::missing_programs(callees.library(), calls)
     }
 
-    fn usage(&self, journal: &[u8], blobs: &dyn Blobs) -> UsageReport {
-        usage_of(self.problem().canonical().value(), self.callees.as_deref(), journal, blobs)
+    fn usage(&self, journal: &[u8], calls: Option<&CallHistory>, blobs: &dyn Blobs) -> UsageReport {
+        usage_of(self.problem().canonical().value(), self.callees.as_deref(), journal, calls, blobs)
     }
 
     fn drive<'g>(

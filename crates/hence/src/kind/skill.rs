@@ -14,8 +14,9 @@ use hence_engine::{Blobs, Driven, Evidence, Meter, Replay, ResumeError, Run, Run
 use hence_journal::verify::{Level, Report};
 use hence_projection::Program;
 use hence_skills::{
-    CallLog, Driver, LinkedRuns, Links, NestedDrive, NewSkillRun, Parent, Pinned, SharedInputs, SkillJournal,
-    SkillProgram, SkillRun, SkillVariables, Stop, callees, reaches_out, recorded_usage, with_nested,
+    CallHistory, CallLog, Driver, LinkedRuns, Links, NestedDrive, NewSkillRun, Parent, Pinned, SharedInputs,
+    SkillJournal, SkillProgram, SkillRun, SkillVariables, Stop, callees, logged_usage, reaches_out,
+    recorded_usage, with_nested,
 };
 use hence_state::{ProblemSpec, Profile, Status, StepResult, Timestamp};
 use hence_store::{AttachmentName, RunId, StoreHandle};
@@ -23,7 +24,9 @@ use hence_store::{AttachmentName, RunId, StoreHandle};
 use super::driver::{Calls, stopped};
 use super::new_id::NewId;
 use super::skill_report::SkillRunReport;
-use super::{Drivable, DriveOptions, HandOver, OpenRun, RunDriver, RunEnd, whole_records, with_blobs};
+use super::{
+    Drivable, DriveOptions, HandOver, OpenRun, RunDriver, RunEnd, calls_of, whole_records, with_blobs,
+};
 use crate::args::RunArgs;
 use crate::args::position::{CheckpointArgs, RollbackArgs};
 use crate::args::skill::{BlameArgs, ForkArgs, ImpactArgs, RetryArgs};
@@ -284,7 +287,8 @@ impl OpenRun for StoredSkillRun {
     }
 
     fn usage(&self, journal: &Journal) -> UsageReport {
-        with_blobs(journal, |blobs| Drivable::usage(self, &journal.bytes, blobs))
+        let calls = calls_of(journal);
+        with_blobs(journal, |blobs| Drivable::usage(self, &journal.bytes, calls.as_ref(), blobs))
     }
 
     fn projection(&self) -> Program<'_> {
@@ -474,9 +478,10 @@ impl Drivable for StoredSkillRun {
         }
     }
 
-    fn usage(&self, journal: &[u8], blobs: &dyn Blobs) -> UsageReport {
+    fn usage(&self, journal: &[u8], calls: Option<&CallHistory>, blobs: &dyn Blobs) -> UsageReport {
         let pinned = Pinned::of(&self.problem);
         let mut used = usage::of_journal(journal, blobs, Callers::Skill(&self.library));
+        used.add(&calls.map(|calls| logged_usage(&self.library, calls)).unwrap_or_default());
         used.add(&pinned.as_ref().map(|pinned| pinned.links.used_before()).unwrap_or_default());
         let limits = pinned.map(|pinned| pinned.limits).unwrap_or_default();
         UsageReport::of(&used, &limits.and(&self.prepared.skill().limits))

@@ -219,7 +219,7 @@ impl OpenRun for StoredSolveRun {
     }
 
     fn usage(&self, journal: &Journal) -> UsageReport {
-        with_blobs(journal, |blobs| Drivable::usage(self, &journal.bytes, blobs))
+        with_blobs(journal, |blobs| Drivable::usage(self, &journal.bytes, None, blobs))
     }
 
     fn resume(
@@ -426,7 +426,7 @@ impl Drivable for StoredSolveRun {
         Ok(driven)
     }
 
-    fn usage(&self, journal: &[u8], blobs: &dyn Blobs) -> UsageReport {
+    fn usage(&self, journal: &[u8], _: Option<&hence_skills::CallHistory>, blobs: &dyn Blobs) -> UsageReport {
         UsageReport::of(&used(journal, blobs).calls, &self.spec.limits.calls)
     }
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, Digest, Object, Value, parse};
 use hence_cognition::failure::UNDECIDED;
-use hence_cognition::run::CallError;
 use hence_engine::RunKind;
 use hence_journal::{ActivePath, Control, Reader, Record};
 use hence_skills::{CallHistory, CallStatus, EffectiveRecord, Entry, RecordKind, effective_records};
@@ -201,7 +200,12 @@ pub(crate) fn undecided_again(store: &StoreHandle, id: &RunId) -> Result<Vec<u8>
         Err(error) => return Err(error.into()),
     };
     let open = history(store, id)?.unwrap_or_default();
-    let is_open = |key: &str| matches!(open.status(key), Some(CallStatus::Replied(Err(CallError::Failed { class, .. }))) if **class == *UNDECIDED);
+    let is_open = |key: &str| match open.status(key) {
+        Some(CallStatus::Replied(Err(error))) => error.is_of_class(UNDECIDED),
+        // A limit refused to repeat it.
+        Some(CallStatus::Begun | CallStatus::Again) => true,
+        Some(CallStatus::Replied(Ok(_)) | CallStatus::Asked(_)) | None => false,
+    };
     let mut lines = Vec::new();
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         let entry = Entry::read(line.strip_suffix(b"\n").unwrap_or(line));

@@ -90,6 +90,7 @@ fn a_bound_step_with_effects_logs_an_intent_and_asks_after_a_crash() {
     answer  hence answer r AcquireEvidence --done OUTPUT
     answer  hence answer r AcquireEvidence --retry
     answer  hence answer r AcquireEvidence --fail
+    used    1 call
     status  waiting
     run     r
     head    <digest>:3

@@ -172,3 +172,177 @@ fn a_failed_branch_and_a_failed_nested_skill_keep_the_calls_beside_them() {
     holds(&world, "r");
     holds(&world, "r/spread@0.2.1");
 }
+
+/// `act` writes down that it acted and is then killed, until `mode` says otherwise: `exit` fails, `reply` replies.
+const KILLED: &str = r#"
+capabilities:
+  act:
+    description: Acts, and is killed before it can say so
+    action: Deploy
+    provider: {kind: command, command: [/bin/sh, ./act.sh]}
+  raw:
+    description: Acts, and answers with the text it is given
+    provider: {kind: command, command: [/bin/sh, -c, 'read in; echo acted >> acted.log; cat answer']}
+"#;
+
+const ACT: &str = r#"cat > /dev/null
+case "$(cat mode)" in exit) echo boom >&2; exit 1;; esac
+echo acted >> acted.log
+case "$(cat mode)" in reply) echo '{"ok": true}'; exit 0;; esac
+kill -9 $$
+"#;
+
+fn killed(steps: &str) -> World {
+    let world = world("s", steps);
+    world.write("capabilities.yaml", KILLED).write("act.sh", ACT).write("mode", "kill");
+    world.write("rule.json", r#"{"id": "none", "severity": "error", "formula": "G(¬(Deploy ∧ ¬failed))"}"#);
+    world.write("one.json", r#"{"id": "one", "severity": "error", "formula": "count(Deploy) <= 1"}"#);
+    world
+}
+
+const ACT_ONCE: &str = "
+  - id: go
+    uses: act
+    input: {to: prod}
+    output: {ok: vars.ok}
+    config: {retry: {max_attempts: 3, backoff_seconds: 0.01}}
+";
+
+const ACT_EACH: &str = "
+  - id: go
+    uses: act
+    output: {ok: vars.ok}
+    config: {foreach: {items: '[\"prod\"]', as: to}}
+";
+
+#[test]
+fn an_undecided_effect_stays_in_the_record_when_its_repetition_is_refused_or_fails() {
+    for steps in [ACT_ONCE, ACT_EACH] {
+        for (way, limit, begun) in [("refused", Some("1"), 1), ("failed", None, 2), ("missing", None, 2)] {
+            let world = killed(steps);
+            let limits: Vec<&str> = limit.into_iter().flat_map(|most| ["--max-calls", most]).collect();
+            assert_eq!(world.ask(&[&RUN[..], &limits].concat()).code, 3, "{way}");
+            let check = ["policy", "check", "r", "--policy", "rule.json"];
+            assert_eq!(world.ask(&check).code, 1, "{way}: it may have happened");
+            match way {
+                "failed" => drop(world.write("mode", "exit")),
+                "missing" => std::fs::remove_file(world.path("act.sh")).unwrap(),
+                _ => {}
+            }
+            let ended = world.ask(&["answer", "r", "go", "--retry", "--by", "ada", "--resume"]);
+            assert_eq!(ended.code, 1, "{way}: {}", ended.stderr);
+            assert_eq!(lines(&world, "acted.log").len(), 1, "{way}");
+            let listed = listed(&world, "r", "go");
+            assert_eq!(listed.len(), 1, "{way}: {listed:?}");
+            assert_eq!(listed[0]["status"], "undecided", "{way}: {listed:?}");
+            assert_eq!(listed[0]["meta"]["decided_by"], "ada", "{way}: {listed:?}");
+            assert_eq!(listed[0]["begun"], begun, "{way}: {listed:?}");
+            assert_eq!(listed[0]["input"]["to"], "prod", "{way}: {listed:?}");
+            assert!(listed[0]["idempotency_key"].is_string(), "{way}: {listed:?}");
+            holds(&world, "r");
+            assert_eq!(world.ask(&check).code, 1, "{way}: it may still have happened");
+            let trace: Value = serde_json::from_str(&world.out("trace export r")).unwrap();
+            let actions = trace["actions"].as_array().unwrap();
+            let deeds: Vec<&Value> = actions.iter().filter(|action| action["type"] == "Deploy").collect();
+            assert!(
+                !deeds.is_empty() && deeds.iter().all(|deed| deed["result"]["status"] == "unknown"),
+                "{trace}"
+            );
+            let forked = world.ask(&["fork", "r", "--from", "go", "--run-id", "f"]);
+            assert!(forked.stderr.contains("E0312"), "{way}: {}", forked.stderr);
+            world.write("act.sh", ACT).write("mode", "reply");
+            assert_eq!(world.ask(&["retry", "r"]).code, 3, "{way}: a retry asks");
+            assert_eq!(lines(&world, "acted.log").len(), 1, "{way}");
+        }
+    }
+}
+
+#[test]
+fn a_command_that_acts_and_prints_no_object_is_undecided_after_its_first_call() {
+    for answer in ["[1]", "\"x\"", "3", "true", "null"] {
+        let steps = "
+  - id: go
+    uses: raw
+    input: {n: 1}
+    config: {retry: {max_attempts: 3, backoff_seconds: 0.01}}
+";
+        let world = killed(steps);
+        world.write("answer", answer);
+        assert_eq!(world.ask(&RUN).code, 3, "{answer}");
+        assert_eq!(lines(&world, "acted.log").len(), 1, "{answer}");
+    }
+}
+
+#[test]
+fn every_time_a_call_was_begun_is_counted_in_usage_trace_and_rules() {
+    let world = killed(ACT_ONCE);
+    assert_eq!(world.ask(&RUN).code, 3);
+    assert_eq!(json(&world, &["stats", "r"])["usage"]["calls"], 1, "a call that waits is counted");
+    for _ in 0..2 {
+        assert_eq!(world.ask(&["answer", "r", "go", "--retry", "--resume"]).code, 3);
+    }
+    assert_eq!(lines(&world, "acted.log").len(), 3);
+    assert_eq!(json(&world, &["stats", "r"])["usage"]["calls"], 3);
+    let deeds = |world: &World| {
+        let trace: Value = serde_json::from_str(&world.out("trace export r")).unwrap();
+        let actions = trace["actions"].as_array().unwrap();
+        let status = |action: &Value| action["result"]["status"].as_str().unwrap_or_default().to_owned();
+        let deeds = actions.iter().filter(|action| action["type"] == "Deploy").map(status);
+        let used = trace["derived_from_journal"]["usage"]["calls"].clone();
+        (deeds.collect::<Vec<String>>(), used, trace["residuals"].to_string())
+    };
+    let (open, used, _) = deeds(&world);
+    assert_eq!((open, used), (vec!["unknown".to_owned(); 3], 3.into()));
+    assert_eq!(world.ask(&["answer", "r", "go", "--done", r#"{"ok": true}"#, "--resume"]).code, 0);
+    assert_eq!(json(&world, &["stats", "r"])["usage"]["calls"], 3);
+    let (ended, used, gaps) = deeds(&world);
+    assert_eq!((ended, used), (["unknown", "unknown", "completed"].map(str::to_owned).to_vec(), 3.into()));
+    assert!(gaps.contains("was begun 3 times"), "{gaps}");
+    assert_eq!(world.ask(&["policy", "check", "r", "--policy", "one.json"]).code, 1);
+    holds(&world, "r");
+}
+
+#[test]
+fn a_repetition_is_judged_as_a_deed_of_its_own_before_it_is_made() {
+    let world = killed(ACT_ONCE);
+    assert_eq!(world.ask(&[&RUN[..], &["--policy", "one.json"]].concat()).code, 3);
+    let held = world.ask(&["answer", "r", "go", "--retry", "--resume"]);
+    assert_eq!(lines(&world, "acted.log").len(), 1, "a second deed would break the rule: {}", held.stderr);
+    assert_ne!(held.code, 0, "{}", held.stderr);
+    holds(&world, "r");
+}
+
+#[test]
+fn a_deed_whose_output_a_gate_discards_is_completed_in_the_trace() {
+    let steps = "
+  - id: del
+    uses: delete
+    input: {path: prod.db}
+    output: {ok: vars.ok}
+";
+    let world = world("s", steps);
+    world.write(
+        "capabilities.yaml",
+        r#"
+capabilities:
+  delete:
+    description: Deletes
+    action: DeleteFile
+    provider: {kind: command, command: [/bin/sh, -c, 'cat >> sent.log; printf "{\"ok\": true}"']}
+    gates: {after: [{capability: no, on_denied: degrade}]}
+  no:
+    description: Says no
+    effects: none
+    provider: {kind: command, command: [/bin/sh, -c, 'cat > /dev/null; printf "{\"allowed\": false, \"reason\": \"no\"}"']}
+"#,
+    );
+    world.ask(&RUN);
+    assert_eq!(lines(&world, "sent.log").len(), 1);
+    let trace: Value = serde_json::from_str(&world.out("trace export r")).unwrap();
+    let deed =
+        trace["actions"].as_array().unwrap().iter().find(|action| action["type"] == "DeleteFile").unwrap();
+    assert_eq!(deed["result"]["status"], "completed", "{trace}");
+    assert_eq!(deed["outputs"], serde_json::json!([]), "the output is discarded: {trace}");
+    assert_eq!(trace["files_modified"], serde_json::json!(["prod.db"]), "{trace}");
+    holds(&world, "r");
+}

@@ -26,7 +26,12 @@ impl ReasonView {
             let is_listed =
                 begun.iter().any(|known| known.record.is_some() && **known.result.step() == *step);
             if deed(&step).is_some() && !is_listed {
-                begun.push(BegunCall { result: result_of(run, &step, &call), record: None });
+                let attempts = call.each_begun();
+                begun.extend(
+                    attempts
+                        .iter()
+                        .map(|call| BegunCall { result: result_of(run, &step, call), record: None }),
+                );
             }
         }
         begun

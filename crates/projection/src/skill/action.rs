@@ -364,6 +364,10 @@ impl Call<'_> {
         let said = outcome.listed_calls().iter().filter_map(|call| {
             let who = call.decided_by().unwrap_or("a person");
             Some(observation(&match call.decided()? {
+                "retry" if call.begun > 1 => format!(
+                    "{who} had {} repeated; it was begun {} times, and nobody knew whether it had happened",
+                    call.key, call.begun
+                ),
                 "retry" => format!("{who} had {} repeated; nobody knew whether it had happened", call.key),
                 decided => format!("{who} decided that {} is {decided}; the run saw no reply", call.key),
             }))

@@ -46,18 +46,18 @@ impl SkillView<'_> {
         let blocked =
             self.blocked.as_ref().and_then(|blocked| Some((blocked.index, blocked.outcome.as_ref()?)));
         let listed = blocked.into_iter().flat_map(|(index, outcome)| {
-            let is_told =
-                |call: &&MadeCall| !call.is_held() && matches!(call.effect, Effect::Acts | Effect::Asks);
-            outcome.calls.iter().filter(is_told).map(move |call| (call.clone(), Some(index)))
+            let is_told = |call: &&MadeCall| matches!(call.effect, Effect::Acts | Effect::Asks);
+            let told = outcome.calls.iter().filter(is_told).flat_map(MadeCall::each_begun);
+            told.map(move |call| (call, Some(index)))
         });
         let mut found: Vec<(MadeCall, Option<RecordIndex>)> = listed.collect();
+        let listed: Vec<_> = found.iter().map(|(call, _)| call.key.clone()).collect();
         let asks = |capability: &str| self.host.effect(capability) == Effect::Asks;
         for call in calls.map(|calls| calls.made_calls(asks)).unwrap_or_default() {
             let is_recorded =
                 self.progress.outcomes().iter().any(|known| *known.step_id == *outermost_step(&call));
-            let is_listed = found.iter().any(|(known, _)| known.key == call.key);
-            if !is_recorded && !is_listed {
-                found.push((call, None));
+            if !is_recorded && !listed.contains(&call.key) {
+                found.extend(call.each_begun().into_iter().map(|call| (call, None)));
             }
         }
         found

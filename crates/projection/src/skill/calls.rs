@@ -27,9 +27,11 @@ impl SkillView<'_> {
             return Vec::new();
         }
         let calls = calls_made(step, &self.progress.state().memory, outcome);
-        // A step may fail after its only call has replied: by a mapping, a gate or a refused item. The deed is done all the same.
+        // A step may fail after its only call has replied: by a mapping, a gate or a refused item. A gate may also discard its
+        // output and let the run continue. The deed is done all the same.
         let replied = |call: &CallMade| matches!(call.output, Some(Ok(_)));
-        let is_done_in_vain = outcome.status == StepStatus::Failed && calls.iter().any(replied);
+        let gave_nothing = matches!(outcome.status, StepStatus::Failed | StepStatus::Degraded);
+        let is_done_in_vain = gave_nothing && calls.iter().any(replied);
         if calls.len() < 2 && !is_done_in_vain {
             return Vec::new();
         }

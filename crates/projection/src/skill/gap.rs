@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hence_canon::Value;
-use hence_cognition::run::{Effect, Part, StepOutcome};
+use hence_cognition::failure::UNDECIDED;
+use hence_cognition::run::{CallError, Effect, Part, StepOutcome};
 use hence_cognition::skill::{Flow, Step};
 use hence_cognition::state::{Frame, StepStatus};
 use hence_review::ending;
@@ -71,7 +72,14 @@ fn executed(step: &Step, outcome: &StepOutcome, action: ActionId) -> Option<Resi
     let listed = if outcome.had_trouble() { outcome.listed_calls() } else { &[] };
     let acting = listed.iter().filter(|call| call.effect == Effect::Acts && !call.is_held());
     let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
-    acting.for_each(|call| *counts.entry((&*call.capability, call.outcome().as_str())).or_default() += 1);
+    // A call that was begun again may have taken effect each time.
+    let mut begun: BTreeMap<&str, u64> = BTreeMap::new();
+    for call in acting {
+        *counts.entry((&*call.capability, call.outcome().as_str())).or_default() += 1;
+        if call.times() > 1 {
+            *begun.entry(&*call.capability).or_default() += call.times();
+        }
+    }
     if counts.is_empty() {
         return None;
     }
@@ -85,6 +93,10 @@ fn executed(step: &Step, outcome: &StepOutcome, action: ActionId) -> Option<Resi
             }
         })
         .collect();
+    let again = begun.iter().map(|(capability, times)| {
+        format!("{capability} was begun {times} times, and nobody knows of each time whether it took effect")
+    });
+    let calls: Vec<String> = calls.into_iter().chain(again).collect();
     let statement = shortened(&format!("Step {} made calls that act: {}.", step.id, calls.join("; ")));
     let check = "Look at the calls in the record of the step, and at what they changed.";
     Some(gap(format!("executed-{action}"), Limitation, High, statement, check))
@@ -100,6 +112,8 @@ pub(super) fn unrecorded(view: &SkillView<'_>, calls: Option<&CallHistory>) -> V
     for (call, status) in calls {
         let known = match status {
             CallStatus::Replied(Ok(_)) => "replied",
+            CallStatus::Replied(Err(CallError::Undecided(_))) => "its outcome is not known",
+            CallStatus::Replied(Err(error)) if error.is_of_class(UNDECIDED) => "its outcome is not known",
             CallStatus::Replied(Err(_)) => "failed",
             CallStatus::Begun => "its outcome is not known",
             CallStatus::Asked(_) | CallStatus::Again => continue,

@@ -39,24 +39,24 @@ pub(super) struct Around<'c> {
 }
 
 /// The calls inside a step that nested skills and gates made, in order.
-pub(super) struct InnerCalls<'o> {
-    entries: Vec<Entry<'o>>,
+pub(super) struct InnerCalls {
+    entries: Vec<Entry>,
     /// Whether the last call of the step is one of them.
     pub(super) is_last: bool,
-    answers: Vec<Answered<'o>>,
+    answers: Vec<Answered>,
 }
 
 #[derive(Clone)]
-struct Entry<'o> {
-    call: &'o MadeCall,
+struct Entry {
+    call: MadeCall,
     place: MadePlace,
     /// The nested skill that makes the call; `None` for a gate of the run's own.
     skill: Option<Arc<Skill>>,
 }
 
 /// An answer of a person inside a nested skill.
-struct Answered<'o> {
-    call: &'o MadeCall,
+struct Answered {
+    call: MadeCall,
     place: MadePlace,
     stance: Stance,
     artifact: ArtifactId,
@@ -116,19 +116,19 @@ impl Inner<'_> {
     }
 }
 
-impl<'o> InnerCalls<'o> {
-    pub(super) fn of(view: &SkillView<'_>, outcome: &'o StepOutcome) -> Self {
+impl InnerCalls {
+    pub(super) fn of(view: &SkillView<'_>, outcome: &StepOutcome) -> Self {
         let depth = view.depth();
         let is_inner = |call: &MadeCall| call.is_of_gate() || call.place().nested.len() > depth;
         let listed = if is_proposed(outcome) { outcome.calls.as_slice() } else { outcome.listed_calls() };
-        let entry = |call: &'o MadeCall| {
+        let entry = |call: MadeCall| {
             let place = call.place();
             let skill = place.nested.get(depth..).and_then(<[_]>::last).map(|(_, skill)| skill.as_str());
             let skill = skill.and_then(|skill| view.host.skill(skill));
             // A gate of a confirmation is none.
             (skill.is_some() || call.is_of_gate()).then_some(Entry { call, place, skill })
         };
-        let made = listed.iter().filter(|call| !call.is_held() && is_inner(call));
+        let made = listed.iter().filter(|call| is_inner(call)).flat_map(MadeCall::each_begun);
         Self {
             entries: made.filter_map(entry).collect(),
             is_last: listed.last().is_some_and(is_inner),
@@ -145,7 +145,7 @@ impl<'o> InnerCalls<'o> {
         new: &mut NewArtifacts<'_>,
     ) -> usize {
         let depth = around.view.depth();
-        let belongs = |entry: &Entry<'_>| match (branch, entry.place.nested.get(depth)) {
+        let belongs = |entry: &Entry| match (branch, entry.place.nested.get(depth)) {
             (Some(branch), Some((_, skill))) => branch.strip_prefix("skill:") == Some(skill),
             _ => true,
         };
@@ -162,14 +162,14 @@ impl<'o> InnerCalls<'o> {
     fn add_one(
         &mut self,
         around: &Around<'_>,
-        entry: &Entry<'o>,
+        entry: &Entry,
         actions: &mut Vec<Action>,
         new: &mut NewArtifacts<'_>,
     ) {
         let view = around.view;
         let skill = entry.skill.as_deref().unwrap_or_else(|| view.skill());
         let Some(step) = skill.step(&entry.place.step) else { return };
-        let call = entry.call;
+        let call = &entry.call;
         let inner = Inner {
             call,
             place: &entry.place,
@@ -185,8 +185,12 @@ impl<'o> InnerCalls<'o> {
             let asked = Asked { call, id, key: call.key.clone(), subject: inner.name(), rationale, stance };
             let action = asked.action(around.context, around.index, new);
             let made = action.common.outputs.first().cloned();
-            let answered =
-                made.map(|artifact| Answered { call, place: entry.place.clone(), stance, artifact });
+            let answered = made.map(|artifact| Answered {
+                call: call.clone(),
+                place: entry.place.clone(),
+                stance,
+                artifact,
+            });
             self.answers.extend(answered);
             actions.push(action);
             return;
@@ -221,7 +225,7 @@ impl<'o> InnerCalls<'o> {
     /// Returns the decisions of people about a call: its confirmation, and the answers that its step waited for or reads.
     fn decided(
         &self,
-        entry: &Entry<'_>,
+        entry: &Entry,
         skill: &Skill,
         step: &Step,
         host: &dyn Host,
@@ -230,7 +234,7 @@ impl<'o> InnerCalls<'o> {
             return Vec::new();
         }
         let asked = questions_before(skill, step, host);
-        let call = entry.call;
+        let call = &entry.call;
         let mut found: Vec<(ArtifactId, Stance)> = Vec::new();
         let same_run = self.answers.iter().filter(|answer| answer.place.path == entry.place.path);
         for answer in same_run.rev() {

@@ -320,9 +320,10 @@ fn reply_members(reply: &Result<Reply, CallError>) -> Vec<(&'static str, Value)>
         Err(CallError::Waiting(message)) => {
             vec![("class", "Waiting".into()), ("message", message.clone().into())]
         }
-        Err(CallError::Undecided(cause)) => {
-            let mut members = reply_members(&Err((**cause).clone()));
+        Err(CallError::Undecided(call)) => {
+            let mut members = reply_members(&Err(call.cause.clone()));
             members.push(("undecided", true.into()));
+            members.extend((!call.meta.is_empty()).then(|| ("meta", call.meta.clone().into())));
             members
         }
     }
@@ -370,7 +371,8 @@ fn read_reply(reader: &mut Reader<'_>) -> Result<Result<Reply, CallError>, Findi
         Some(seconds) => CallError::TimedOut(seconds),
         None => CallError::Failed { class: reader.text("class")?, message: reader.text("message")? },
     };
-    Ok(Err(if is_undecided { cause.undecided() } else { cause }))
+    let meta = reader.optional("meta", |value| object(value).cloned())?.unwrap_or_default();
+    Ok(Err(if is_undecided { cause.undecided_with(meta) } else { cause }))
 }
 
 fn read_question(reader: &mut Reader<'_>) -> Result<Question, Finding> {
@@ -419,6 +421,11 @@ mod tests {
             Entry::Reply {
                 call: name(),
                 reply: Err(CallError::Failed { class: "C".into(), message: "m".into() }),
+            },
+            Entry::Reply {
+                call: name(),
+                reply: Err(CallError::Failed { class: "C".into(), message: "m".into() }
+                    .undecided_with(object.clone())),
             },
             Entry::Exchange { call: name(), exchange: object.clone().into() },
             Entry::Question {

@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hence_canon::{Float, Value};
+use hence_canon::{Float, Object, Value};
 use hence_cognition::budget::Usage;
 use hence_cognition::capability::{CapabilitySpec, CognitiveTypes, Registry};
-use hence_cognition::failure::{BUDGET_CUT_OFF, HELD_BACK, UNDECIDED};
+use hence_cognition::failure::{BUDGET_CUT_OFF, BUDGET_EXCEEDED, HELD_BACK, UNDECIDED};
 use hence_cognition::run::{
     Call, CallError, Capabilities, Invocation, NestedRun, PlannedCall, Reply, RunRequest, Task,
     VariableRules, Waiting, one_by_one,
@@ -19,7 +19,7 @@ use hence_journal::Durability;
 
 use super::entry::{CallName, Entry, Intent, Question, QuestionKind};
 use super::gate::{CallGate, outermost_step};
-use super::history::{BEGUN_KEY, CallStatus};
+use super::history::{CallStatus, LostCall};
 use super::log::CallLog;
 use super::timer::is_timer;
 use crate::budget::{Admitted, Budget, Caller};
@@ -30,6 +30,9 @@ use crate::stop::Stop;
 
 /// The interval at which a wait between two attempts checks whether the run should stop.
 const WAIT_SLICE_SECONDS: f64 = 0.05;
+
+/// The class of a call that acted and answered something other than an object. Another attempt would act again.
+const NOT_AN_OBJECT: &str = "ContractBroken";
 
 /// Executes the calls of a run. Steps of skills and bound steps of problems are called through it, so that a crash means
 /// the same to both.
@@ -231,7 +234,9 @@ impl<'a> CallExecutor<'a> {
                 let position = self.of_step(call, |step| call.position(step)).unwrap_or_default();
                 CallError::Failed { class, message: format!("{message}{position}").into() }
             }
-            CallError::Undecided(cause) => self.placed(call, (*cause).clone()).undecided(),
+            CallError::Undecided(undecided) => {
+                self.placed(call, undecided.cause.clone()).undecided_with(undecided.meta.clone())
+            }
             other => other,
         }
     }
@@ -284,16 +289,18 @@ impl<'a> CallExecutor<'a> {
             });
         }
         // Whoever reads the record must see that the call was repeated, who decided so, and how often it was begun.
-        let repetition = self.log.repetition(&name.key).unwrap_or_default();
-        let make: &mut CallFn<'_> = &mut |call| match make(call) {
-            Ok(reply) => {
-                let members = repetition.iter();
-                let meta =
-                    members.fold(reply.meta, |meta, (key, value)| meta.with(key.clone(), value.clone()));
-                Ok(Reply { meta, ..reply })
+        let lost = self.log.lost(&name.key).filter(|_| effect == Effect::Acts);
+        let repetition = lost.as_ref().and_then(LostCall::reply_meta).unwrap_or_default();
+        let make: &mut CallFn<'_> = &mut |call| {
+            let reply = make(call)?;
+            if effect == Effect::Acts && reply.output.as_object().is_none() {
+                return Err(not_an_object(&reply.output));
             }
-            Err(error) => Err(begun_again(error, repetition.get(BEGUN_KEY).and_then(Value::as_u64))),
+            let members = repetition.iter();
+            let meta = members.fold(reply.meta, |meta, (key, value)| meta.with(key.clone(), value.clone()));
+            Ok(Reply { meta, ..reply })
         };
+        let lost = lost.as_ref();
         Ok(match self.log.status(&name.key) {
             Some(CallStatus::Replied(reply)) => CallResult { reply, source: ReplySource::Log },
             Some(CallStatus::Asked(question)) => now(Err(match question.kind {
@@ -301,15 +308,18 @@ impl<'a> CallExecutor<'a> {
                 QuestionKind::Value => CallError::Waiting("no answer yet".into()),
             })),
             _ if self.is_stopping() => stopping(),
-            Some(CallStatus::Begun) => now(self.recover_as(call, name, make)?),
-            // A call that a person repeats is an attempt like the first: a crash during it asks again.
-            Some(CallStatus::Again) | None if effect == Effect::Acts => {
-                match gate.map_or(Ok(()), |gate| gate.ask(call)) {
-                    Ok(()) => now(self.intend(call, name, make)?),
+            Some(CallStatus::Begun) if effect != Effect::Acts || self.recovery(call) != Recovery::Retry => {
+                now(self.recover_as(call, name, lost, make)?)
+            }
+            // A call that is repeated is an attempt like the first: it is judged again, and a crash during it asks again.
+            Some(CallStatus::Again | CallStatus::Begun) | None if effect == Effect::Acts => {
+                match gate.map_or(Ok(()), |gate| gate.ask(call, lost)) {
+                    Ok(()) => now(self.intend(call, name, lost, make)?),
                     // Nothing was called, so nothing is logged.
                     Err(held) => now(Err(held)),
                 }
             }
+            Some(CallStatus::Begun) => now(self.recover_as(call, name, lost, make)?),
             Some(CallStatus::Again) | None => now(self.make(call, name, make)?),
         })
     }
@@ -324,7 +334,9 @@ impl<'a> CallExecutor<'a> {
         make: &mut CallFn<'_>,
     ) -> Result<Result<Reply, CallError>, SinkError> {
         let make: &mut CallFn<'_> = &mut |call| self.make_timed(call, make);
-        self.recover_as(call, CallName::of(call), make)
+        let name = CallName::of(call);
+        let lost = self.log.lost(&name.key);
+        self.recover_as(call, name, lost.as_ref(), make)
     }
 
     /// Admits a call under the limits of the run. A call that asks a person is not counted.
@@ -373,7 +385,7 @@ impl<'a> CallExecutor<'a> {
             // Nothing was called, so nothing is logged.
             Err(refused) => return Ok(Err(self.placed(call, refused))),
         };
-        self.make_logged(call, name, admitted.as_ref(), make)
+        self.make_logged(call, name, None, admitted.as_ref(), make)
     }
 
     /// Makes a call that was admitted and logs its reply.
@@ -381,6 +393,7 @@ impl<'a> CallExecutor<'a> {
         &self,
         call: &Call<'_>,
         name: CallName,
+        lost: Option<&LostCall>,
         admitted: Option<&Admitted>,
         make: &mut CallFn<'_>,
     ) -> Result<Result<Reply, CallError>, SinkError> {
@@ -392,7 +405,12 @@ impl<'a> CallExecutor<'a> {
             self.log.note(Entry::Exchange { call: name.clone(), exchange }, Durability::Buffered)?;
         }
         let reply = match made {
-            Err(CallError::Undecided(cause)) => return self.decide(call, name, &cause),
+            Err(CallError::Undecided(undecided)) => {
+                let reply = self.decide(call, name, lost, &undecided.cause)?;
+                self.note_spent(admitted)?;
+                return Ok(reply);
+            }
+            Err(error) => Err(self.still_lost(call, lost, error, Repetition::Made)),
             reply => reply,
         };
         let (entry, durability) = match &reply {
@@ -406,14 +424,61 @@ impl<'a> CallExecutor<'a> {
             _ => (Entry::Reply { call: name, reply: reply.clone() }, Durability::Buffered),
         };
         self.log.note(entry, durability)?;
-        let spent = self.budget.zip(admitted).and_then(|(budget, admitted)| budget.spent(admitted));
-        if let Some(spent) = spent {
-            self.log.note(Entry::Spent(spent), Durability::Buffered)?;
-        }
+        self.note_spent(admitted)?;
         if matches!(reply, Err(CallError::Waiting(_))) {
             self.note_question(call);
         }
         Ok(reply)
+    }
+
+    /// Logs the time that the run has spent, where seconds are limited: also calls that end undecided take time.
+    fn note_spent(&self, admitted: Option<&Admitted>) -> Result<(), SinkError> {
+        let spent = self.budget.zip(admitted).and_then(|(budget, admitted)| budget.spent(admitted));
+        match spent {
+            Some(spent) => self.log.note(Entry::Spent(spent), Durability::Buffered),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the error of a call that is undecided since an earlier attempt, where its repetition was refused or failed for
+    /// certain: only a reply would decide it, so it stays undecided. Other errors stay as they are.
+    fn still_lost(
+        &self,
+        call: &Call<'_>,
+        lost: Option<&LostCall>,
+        error: CallError,
+        repetition: Repetition,
+    ) -> CallError {
+        let Some(lost) = lost.filter(|_| !matches!(error, CallError::Waiting(_))) else { return error };
+        let (begun, note) = match repetition {
+            Repetition::Made => {
+                let begun = lost.begun + 1;
+                (begun, format!("it was begun {begun} times, and an earlier attempt may have taken effect"))
+            }
+            Repetition::Refused => {
+                let times = if lost.begun == 1 { "once".to_owned() } else { format!("{} times", lost.begun) };
+                (lost.begun, format!("it was begun {times} before, and may have taken effect"))
+            }
+        };
+        let cause = match error {
+            CallError::Failed { class, message } if repetition == Repetition::Refused => {
+                CallError::Failed { class, message: format!("{message}; {note}").into() }
+            }
+            // As for any undecided call, the step's retry rule repeats only what its recovery repeats.
+            CallError::Failed { class, message } if self.is_repeated_safely(call) => {
+                CallError::Failed { class, message: format!("{message}; {note}").into() }
+            }
+            error if self.is_repeated_safely(call) => error,
+            error => {
+                CallError::Failed { class: UNDECIDED.into(), message: format!("{error}; {note}").into() }
+            }
+        };
+        cause.undecided_with(lost.meta(begun))
+    }
+
+    /// Returns whether a call that may have taken effect is repeated without asking anybody.
+    fn is_repeated_safely(&self, call: &Call<'_>) -> bool {
+        self.host.knows_repeated_calls(call.capability) || self.recovery(call) == Recovery::Retry
     }
 
     /// Logs an intent and makes the call. A request to stop in between is not honoured.
@@ -421,15 +486,19 @@ impl<'a> CallExecutor<'a> {
         &self,
         call: &Call<'_>,
         name: CallName,
+        lost: Option<&LostCall>,
         make: &mut CallFn<'_>,
     ) -> Result<Result<Reply, CallError>, SinkError> {
         let admitted = match self.admit(call) {
             Ok(admitted) => admitted,
-            Err(refused) => return Ok(Err(self.placed(call, refused))),
+            Err(refused) => {
+                let refused = self.placed(call, refused);
+                return Ok(Err(self.still_lost(call, lost, refused, Repetition::Refused)));
+            }
         };
         let intent = Intent::new(call.input, &call.idempotency_key());
         self.log.note(Entry::Intent { call: name.clone(), intent }, Durability::Synced)?;
-        self.make_logged(call, name, admitted.as_ref(), make)
+        self.make_logged(call, name, lost, admitted.as_ref(), make)
     }
 
     /// Handles a call that an earlier process began and may not have finished.
@@ -437,13 +506,15 @@ impl<'a> CallExecutor<'a> {
         &self,
         call: &Call<'_>,
         name: CallName,
+        lost: Option<&LostCall>,
         make: &mut CallFn<'_>,
     ) -> Result<Result<Reply, CallError>, SinkError> {
         match self.recovery(call) {
-            Recovery::Retry => self.intend(call, name, make),
+            Recovery::Retry => self.intend(call, name, lost, make),
             Recovery::Ask => self.ask(call, name, None),
             Recovery::Fail => {
-                self.give_up(name, "undecided after a crash, and its recovery is fail".to_owned())
+                let meta = lost.filter(|lost| lost.begun > 1).map(|lost| lost.meta(lost.begun));
+                self.give_up(name, "undecided after a crash, and its recovery is fail".to_owned(), meta)
             }
         }
     }
@@ -457,21 +528,25 @@ impl<'a> CallExecutor<'a> {
         &self,
         call: &Call<'_>,
         name: CallName,
+        lost: Option<&LostCall>,
         cause: &CallError,
     ) -> Result<Result<Reply, CallError>, SinkError> {
         let recovery = match self.host.knows_repeated_calls(call.capability) {
             true => Recovery::Retry,
             false => self.recovery(call),
         };
+        let meta = lost.map(|lost| lost.meta(lost.begun + 1));
+        let cause = &begun_again(cause.clone(), lost);
         match recovery {
             Recovery::Retry => {
-                let reply = Err(cause.clone().undecided());
+                let reply = Err(cause.clone().undecided_with(meta.unwrap_or_default()));
                 self.log.note(Entry::Reply { call: name, reply: reply.clone() }, Durability::Buffered)?;
                 Ok(reply)
             }
             Recovery::Ask => self.ask(call, name, Some(cause.to_string().into())),
             Recovery::Fail => {
-                self.give_up(name, format!("{cause}; it may have taken effect, and its recovery is fail"))
+                let message = format!("{cause}; it may have taken effect, and its recovery is fail");
+                self.give_up(name, message, meta)
             }
         }
     }
@@ -490,31 +565,58 @@ impl<'a> CallExecutor<'a> {
         Ok(Err(waiting))
     }
 
-    /// Fails an undecided call.
-    fn give_up(&self, name: CallName, message: String) -> Result<Result<Reply, CallError>, SinkError> {
-        let reply = Err(CallError::Failed { class: UNDECIDED.into(), message: message.into() });
+    /// Fails an undecided call. `meta` says how often it was begun, where that is more than once.
+    fn give_up(
+        &self,
+        name: CallName,
+        message: String,
+        meta: Option<Object>,
+    ) -> Result<Result<Reply, CallError>, SinkError> {
+        let error = CallError::Failed { class: UNDECIDED.into(), message: message.into() };
+        let reply = Err(match meta {
+            Some(meta) => error.undecided_with(meta),
+            None => error,
+        });
         self.log.note(Entry::Reply { call: name, reply: reply.clone() }, Durability::Buffered)?;
         Ok(reply)
     }
 }
 
+/// What became of the repetition of an undecided call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Repetition {
+    /// It was made.
+    Made,
+    /// A limit refused it.
+    Refused,
+}
+
 /// Adds to the message of a failed call how often it was begun, where that is more than once.
-fn begun_again(error: CallError, begun: Option<u64>) -> CallError {
-    match (error, begun) {
-        (CallError::Failed { class, message }, Some(begun)) => {
-            CallError::Failed { class, message: format!("{message}; it was begun {begun} times").into() }
+fn begun_again(error: CallError, lost: Option<&LostCall>) -> CallError {
+    match (error, lost) {
+        (CallError::Failed { class, message }, Some(lost)) => {
+            let times = lost.begun + 1;
+            CallError::Failed { class, message: format!("{message}; it was begun {times} times").into() }
         }
-        (CallError::Undecided(cause), begun) => begun_again((*cause).clone(), begun).undecided(),
         (other, _) => other,
     }
 }
 
-/// Returns an error of a provider. Only the gate holds a call back: a provider that uses its class has failed.
+/// Returns the error of a call that acts and answered something other than an object. It ended well, so it may have acted,
+/// whatever its answer is worth.
+fn not_an_object(output: &Value) -> CallError {
+    let message = format!("it gives an object, found {}", output.kind());
+    CallError::Failed { class: NOT_AN_OBJECT.into(), message: message.into() }.undecided()
+}
+
+/// Returns an error of a provider. Only the gate holds a call back, and only a limit refuses one: a provider that uses their
+/// classes has failed.
 fn not_held(error: CallError) -> CallError {
     match error {
-        CallError::Failed { class, message } if *class == *HELD_BACK => {
+        CallError::Failed { class, message } if [HELD_BACK, BUDGET_EXCEEDED].contains(&&*class) => {
             CallError::Failed { class: "ProviderError".into(), message }
         }
+        CallError::Undecided(call) => not_held(call.cause.clone()).undecided_with(call.meta.clone()),
         other => other,
     }
 }

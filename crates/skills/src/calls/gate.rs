@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hence_cognition::failure::HELD_BACK;
 use hence_cognition::run::{Call, CallError, Effect, MadeCall, Reply};
 
+use super::history::LostCall;
+
 /// A question whether a call may be made.
 pub(crate) struct MayCall {
     /// The step of the outermost run that makes the call, or whose gate or nested skill does.
@@ -54,6 +56,8 @@ struct Calls {
     new: Vec<MadeCall>,
     /// The answers of people inside nested skills.
     answers: Vec<MadeCall>,
+    /// The number of attempts of a call that a question told of already, by the key of the call.
+    told: BTreeMap<Arc<str>, u64>,
 }
 
 impl CallGate {
@@ -64,32 +68,51 @@ impl CallGate {
 
     /// Notes a call that was made, with its reply.
     pub(super) fn note(&self, call: &Call<'_>, effect: Effect, reply: &Result<Reply, CallError>) {
-        let Some(made) = MadeCall::of(call, effect, reply).filter(is_noted) else { return };
+        let Some(made) = MadeCall::of(call, effect, reply).filter(|made| !made.is_held() && is_noted(made))
+        else {
+            return;
+        };
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         let calls = calls.entry(outermost_step(call)).or_default();
         calls.answers.extend((made.effect == Effect::Asks).then(|| made.clone()));
-        calls.new.push(made);
+        match calls.told.remove(&made.key) {
+            None => calls.new.extend(made.each_begun()),
+            // A limit refused to repeat it, so nothing was done since.
+            Some(told) if (1..=told).contains(&made.begun) => {}
+            Some(_) => calls.new.push(made),
+        }
     }
 
-    /// Asks whether a call that acts may be made.
+    /// Asks whether a call that acts may be made. Each time it was begun before is a deed of its own.
     ///
     /// # Errors
     /// [`CallError`] when policies hold it back, or the run ends.
-    pub(super) fn ask(&self, call: &Call<'_>) -> Result<(), CallError> {
+    pub(super) fn ask(&self, call: &Call<'_>, lost: Option<&LostCall>) -> Result<(), CallError> {
         let stopping = || CallError::Waiting("the run is to stop".into());
-        let unknown = Err(CallError::Failed { class: HELD_BACK.into(), message: "".into() });
-        let next = MadeCall::of(call, Effect::Acts, &unknown).ok_or_else(stopping)?;
+        let held = |message: Arc<str>| {
+            let error = CallError::Failed { class: HELD_BACK.into(), message };
+            match lost {
+                Some(lost) => error.undecided_with(lost.meta(lost.begun)),
+                None => error,
+            }
+        };
+        let next = MadeCall::of(call, Effect::Acts, &Err(held("".into()))).ok_or_else(stopping)?;
         let step = outermost_step(call);
         let mut all = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         let calls = all.entry(step.clone()).or_default();
-        let (made, answers) = (std::mem::take(&mut calls.new), calls.answers.clone());
+        let (mut made, answers) = (std::mem::take(&mut calls.new), calls.answers.clone());
+        let begun = next.each_begun();
+        if !begun.is_empty() {
+            calls.told.insert(next.key.clone(), next.begun);
+        }
+        made.extend(begun);
         drop(all);
         let (reply, answer) = mpsc::channel();
         let question = MayCall { step, made, answers, next, reply };
         let answer = if (self.ask)(question) { answer.recv().ok() } else { None };
         match answer {
             Some(Ok(())) => Ok(()),
-            Some(Err(message)) => Err(CallError::Failed { class: HELD_BACK.into(), message }),
+            Some(Err(message)) => Err(held(message)),
             None => Err(stopping()),
         }
     }
@@ -98,7 +121,7 @@ impl CallGate {
 /// Returns whether later calls of a step are judged after a call. An answer to the step itself or to the question whether
 /// its own call may be made is part of that call.
 pub(crate) fn is_noted(made: &MadeCall) -> bool {
-    !made.is_held() && (made.effect != Effect::Asks || !made.place().nested.is_empty())
+    (!made.is_held() || made.begun > 0) && (made.effect != Effect::Asks || !made.place().nested.is_empty())
 }
 
 /// Returns the step of the outermost run that makes a call: the first part of its path, or the step itself. The record

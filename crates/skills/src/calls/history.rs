@@ -5,12 +5,9 @@ use std::sync::Arc;
 
 use hence_canon::{Object, Value};
 use hence_cognition::failure::UNDECIDED;
-use hence_cognition::run::{CallError, Effect, MadeCall, Reply, StepOutcome};
+use hence_cognition::run::{BEGUN_KEY, CallError, Effect, MadeCall, Reply, StepOutcome};
 
 use super::entry::{Answer, CallName, Entry, EntryError, Intent, Question, QuestionKind, Spent};
-
-/// The member of a reply's `meta` that says how often a call was begun, where that is more than once.
-pub(crate) const BEGUN_KEY: &str = "begun";
 
 /// The reason why nobody knows whether a call happened, where the process that made it did not live to say another.
 const NO_REPLY: &str = "it was begun, and its reply is not known";
@@ -55,6 +52,31 @@ struct LoggedCall {
     /// The person who decided to repeat it, as they said.
     repeated_by: Option<Arc<str>>,
     status: CallStatus,
+}
+
+/// A call that was begun before and gave no reply: nobody knows whether it took effect. It stays undecided until a
+/// repetition replies, whatever else becomes of the repetition.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct LostCall {
+    /// The number of times it was begun so far.
+    pub(crate) begun: u64,
+    /// The person who decided to repeat it, as they said; `None` where its recovery decides.
+    decision: Option<Value>,
+}
+
+impl LostCall {
+    /// Returns what the record of the call says about its repetition, if it was begun so often.
+    pub(crate) fn meta(&self, begun: u64) -> Object {
+        let decision = self.decision.clone();
+        let decision = decision.map(|by| [("decided", Value::from("retry")), ("decided_by", by)]);
+        decision.into_iter().flatten().chain([(BEGUN_KEY, begun.into())]).collect()
+    }
+
+    /// Returns what the record of a repetition that replied says: who decided so, and how often the call was begun. A call
+    /// that is repeated because its recovery is `retry` ends in the same record as one that is not.
+    pub(crate) fn reply_meta(&self) -> Option<Object> {
+        self.decision.as_ref().map(|_| self.meta(self.begun + 1))
+    }
 }
 
 /// A call log that cannot be read.
@@ -212,14 +234,16 @@ impl CallHistory {
         self.calls.get(key).map(|call| &call.status)
     }
 
-    /// Returns what the record of a call says that a person decided to repeat: who, and how often it was begun, this time
-    /// included. A call that is repeated because its recovery is `retry` ends in the same record as one that is not.
-    pub(crate) fn repetition(&self, key: &str) -> Option<Object> {
-        let call = self.calls.get(key).filter(|call| call.status == CallStatus::Again)?;
-        let by = call.repeated_by.clone().map_or(Value::Null, Value::from);
-        let members =
-            [("decided", Value::from("retry")), ("decided_by", by), (BEGUN_KEY, (call.begun + 1).into())];
-        Some(Object::from_iter(members))
+    /// Returns what is known of the earlier attempts of a call that is about to be repeated; `None` when nothing was begun.
+    pub(crate) fn lost(&self, key: &str) -> Option<LostCall> {
+        let call = self.calls.get(key)?;
+        let decision = match call.status {
+            CallStatus::Begun => None,
+            CallStatus::Again => Some(call.repeated_by.clone().map_or(Value::Null, Value::from)),
+            CallStatus::Asked(_) | CallStatus::Replied(_) => return None,
+        };
+        // Logs of earlier versions may hold the question alone.
+        Some(LostCall { begun: call.begun.max(1), decision })
     }
 
     /// Returns how often a call that acts was begun.
@@ -279,8 +303,15 @@ impl CallHistory {
                 false if is_question(&call.name.capability) => Effect::Asks,
                 false => return None,
             };
-            let undecided =
-                |reason: &str| Err(CallError::Failed { class: UNDECIDED.into(), message: reason.into() });
+            let undecided = |reason: &str| {
+                let error = CallError::Failed { class: UNDECIDED.into(), message: reason.into() };
+                let begun = call.begun;
+                Err(if begun > 1 {
+                    error.undecided_with(Object::new().with(BEGUN_KEY, begun))
+                } else {
+                    error
+                })
+            };
             let reply = match &call.status {
                 CallStatus::Replied(reply) => reply.clone(),
                 CallStatus::Asked(question) if effect == Effect::Acts => {
@@ -326,16 +357,23 @@ impl CallHistory {
         self.calls.retain(|_, call| is_open(&call.name));
     }
 
-    /// Returns the lines that say of an undecided call that it was begun.
+    /// Returns the lines that say of an undecided call that it was begun, once for each time, and what a person was asked and
+    /// decided about it.
     pub(crate) fn begun(&self, key: &str) -> Vec<Entry> {
-        let Some(LoggedCall { name, intent, status, .. }) = self.calls.get(key) else { return Vec::new() };
+        let Some(LoggedCall { name, intent, status, begun, repeated_by, .. }) = self.calls.get(key) else {
+            return Vec::new();
+        };
         let call = || name.clone();
         let intent = intent.clone().map(|intent| Entry::Intent { call: call(), intent });
-        let question = match status {
+        let intents = (0..(*begun).max(1)).filter_map(|_| intent.clone());
+        let last = match status {
             CallStatus::Asked(question) => Some(Entry::Question { call: call(), question: question.clone() }),
-            _ => None,
+            CallStatus::Again => {
+                Some(Entry::Answer { key: name.key.clone(), answer: Answer::Retry, by: repeated_by.clone() })
+            }
+            CallStatus::Begun | CallStatus::Replied(_) => None,
         };
-        intent.into_iter().chain(question).collect()
+        intents.chain(last).collect()
     }
 
     pub(crate) fn outcomes(&self) -> &BTreeMap<Arc<str>, StepOutcome> {
@@ -369,9 +407,14 @@ fn settled(answer: Answer, by: Option<Arc<str>>, begun: u64) -> CallStatus {
         Answer::Retry => CallStatus::Again,
         Answer::Fail => {
             let who = by.as_str().map(|by| format!(" by {by}")).unwrap_or_default();
-            let begun = if begun > 1 { format!("; it was begun {begun} times") } else { String::new() };
-            let message = format!("undecided, and given up{who}{begun}").into();
-            CallStatus::Replied(Err(CallError::Failed { class: UNDECIDED.into(), message }))
+            let times = if begun > 1 { format!("; it was begun {begun} times") } else { String::new() };
+            let message = format!("undecided, and given up{who}{times}").into();
+            let error = CallError::Failed { class: UNDECIDED.into(), message };
+            let meta = || Object::from_iter([("decided", Value::from("fail")), ("decided_by", by.clone())]);
+            CallStatus::Replied(Err(match begun > 1 {
+                true => error.undecided_with(meta().with(BEGUN_KEY, begun)),
+                false => error,
+            }))
         }
     }
 }

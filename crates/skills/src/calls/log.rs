@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hence_canon::{Object, Value};
+use hence_canon::Value;
 use hence_cognition::run::StepOutcome;
 use hence_engine::SinkError;
 use hence_journal::Durability;
 
 use super::entry::Entry;
-use super::history::{CallHistory, CallStatus};
+use super::history::{CallHistory, CallStatus, LostCall};
 
 /// Appends a line to where the log is stored; an empty line only makes the others durable. Called from many threads.
 type Append<'a> = Box<dyn Fn(&[u8], Durability) -> Result<(), SinkError> + Send + Sync + 'a>;
@@ -44,9 +44,9 @@ impl<'a> CallLog<'a> {
         self.lock().status(key).cloned()
     }
 
-    /// Returns what the reply to a call says about its repetition, if a person decided to repeat it.
-    pub(crate) fn repetition(&self, key: &str) -> Option<Object> {
-        self.lock().repetition(key)
+    /// Returns what is known of the earlier attempts of a call that is about to be repeated; `None` when nothing was begun.
+    pub(crate) fn lost(&self, key: &str) -> Option<LostCall> {
+        self.lock().lost(key)
     }
 
     /// Returns what was exchanged with a model in a call that gave no reply.
