@@ -29,12 +29,12 @@ enum Message {
     /// A step was executed.
     Executed(Arc<str>, Box<Executed>),
     /// A step asks whether it may make a call.
-    MayCall(MayCall),
+    MayCall(Box<MayCall>),
 }
 
 impl From<MayCall> for Message {
     fn from(question: MayCall) -> Self {
-        Self::MayCall(question)
+        Self::MayCall(Box::new(question))
     }
 }
 

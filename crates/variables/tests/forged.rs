@@ -40,7 +40,7 @@ fn position(world: &World, action: Action, nth: usize) -> usize {
 
 /// Applies `event` after the first `before` events, and returns the reason why it does not follow.
 fn refused_after(world: &World, before: usize, event: &Event) -> String {
-    let mut workspace = fold(&world.events[..before]);
+    let mut workspace = fold(world.events.get(..before).unwrap());
     let unchanged = workspace.clone();
     let error = apply(&mut workspace, event).unwrap_err();
     assert_eq!(workspace, unchanged);
@@ -49,7 +49,7 @@ fn refused_after(world: &World, before: usize, event: &Event) -> String {
 
 /// Replaces a part of the text of an event, and returns the reason why the result does not follow.
 fn forged(world: &World, at: usize, from: &str, to: &str) -> String {
-    let text = world.events[at].to_value().to_string();
+    let text = world.events.get(at).unwrap().to_value().to_string();
     let forged = text.replace(from, to);
     assert_ne!(text, forged, "{text}");
     match Event::from_value(&parse(forged.as_bytes()).unwrap()) {

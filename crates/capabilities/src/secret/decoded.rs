@@ -415,7 +415,7 @@ fn percent_beyond_utf8(text: &[u8]) -> Unescaped {
         _ => None,
     };
     // The bytes that continue a character are judged with the first one.
-    if !byte(0).is_some_and(|first| first >= 0xc0) {
+    if byte(0).is_none_or(|first| first < 0xc0) {
         return None;
     }
     let bytes: Vec<u8> = (0..4).map_while(byte).collect();

@@ -278,8 +278,8 @@ mod tests {
         assert_eq!(verified(&honest).0, None);
         let recorded = events(&honest.sink.journal, &honest.sink.blobs).unwrap();
         let mut event = recorded.last().unwrap().1.clone();
-        let Some(Change::Write { variable, .. }) = event.changes.first_mut() else { unreachable!() };
-        let Stored::Spilled(spill) = &mut variable.stored else { unreachable!() };
+        let Some(Change::Write { variable, .. }) = event.changes.first_mut() else { panic!("a write") };
+        let Stored::Spilled(spill) = &mut variable.stored else { panic!("spilled") };
         spill.size_bytes += 1;
         let mut forged = World { files: honest.files, ..World::new() };
         forged.run.as_mut().unwrap().carry(&event, &mut forged.sink).unwrap();

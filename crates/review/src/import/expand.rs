@@ -213,9 +213,10 @@ impl Line {
         });
         event.owns_output = part.owns_output;
         // Of a line that failed, the code is that of the command that failed, and of no command before it.
-        let is_contradicted = part.deed == Deed::Tests && self.contradicts_tests();
+        let is_contradicted =
+            part.deed == Deed::Tests && self.contradicts_tests() && part.ended == Ended::Well;
         event.owns_exit_code = !self.is_echoed
-            && !(is_contradicted && part.ended == Ended::Well)
+            && !is_contradicted
             && matches!(
                 (self.end, part.ended),
                 (LineEnd::Well, Ended::Well) | (LineEnd::Badly, Ended::Badly)

@@ -234,7 +234,7 @@ fn stopped(text: &str) -> Option<Status> {
             || bare(&beginning).starts_with(**words)
     };
     let is_header = |words: &&str| beginning.lines().next().is_some_and(|line| line.contains(words));
-    if REFUSED.iter().any(|words| begins(&words)) || REFUSED_INSIDE.iter().any(|words| is_header(words)) {
+    if REFUSED.iter().any(|words| begins(&words)) || REFUSED_INSIDE.iter().any(is_header) {
         Some(Status::Refused)
     } else if CANCELLED.iter().any(|words| begins(&words)) {
         Some(Status::Cancelled)

@@ -7,7 +7,7 @@ use hence_canon::{Value, parse};
 pub(super) struct Usage {
     pub(super) tokens_in: Option<u64>,
     pub(super) tokens_out: Option<u64>,
-    /// The total as the log has it, or the sum of both. A total that counts more than both is left out: it is no sum.
+    /// The total as the log has it, which may count more than both, such as thoughts; never less than the sum of both.
     pub(super) tokens: Option<u64>,
     pub(super) cost: Option<Cost>,
 }
@@ -38,17 +38,11 @@ impl Usage {
     /// Fills in the total; `None` when nothing is known.
     pub(super) fn summed(mut self) -> Option<Self> {
         let parts = [self.tokens_in, self.tokens_out];
-        if self.tokens.is_none() && parts.iter().any(Option::is_some) {
-            self.tokens = Some(parts.into_iter().flatten().fold(0, u64::saturating_add));
+        if parts.iter().any(Option::is_some) {
+            // A limit of tokens reads the total.
+            self.tokens = self.tokens.max(Some(parts.into_iter().flatten().fold(0, u64::saturating_add)));
         }
-        let sum = self.tokens_in.zip(self.tokens_out).map(|(read, written)| read.saturating_add(written));
-        self.tokens = self.tokens.filter(|tokens| sum.is_none_or(|sum| sum == *tokens));
-        (self.counts() || self.cost.is_some()).then_some(self)
-    }
-
-    /// Returns whether tokens are counted.
-    fn counts(&self) -> bool {
-        self.tokens.is_some() || self.tokens_in.is_some() || self.tokens_out.is_some()
+        (self.tokens.is_some() || self.cost.is_some()).then_some(self)
     }
 
     pub(super) fn add(&mut self, other: &Self) {
@@ -56,11 +50,9 @@ impl Usage {
             (None, None) => None,
             (left, right) => Some(left.unwrap_or(0).saturating_add(right.unwrap_or(0))),
         };
-        let lacks_total = |usage: &Self| usage.counts() && usage.tokens.is_none();
-        let tokens = sum(self.tokens, other.tokens).filter(|_| !lacks_total(self) && !lacks_total(other));
         self.tokens_in = sum(self.tokens_in, other.tokens_in);
         self.tokens_out = sum(self.tokens_out, other.tokens_out);
-        self.tokens = tokens;
+        self.tokens = sum(self.tokens, other.tokens);
         self.cost = match (self.cost, other.cost) {
             (Some(Cost(left)), Some(Cost(right))) => Some(Cost(left.saturating_add(right))),
             (left, right) => left.or(right),
@@ -156,7 +148,7 @@ mod tests {
             ),
             (
                 r#"{"prompt_tokens": "3", "completion_tokens": 4, "total_tokens": 8}"#,
-                (Some(3), Some(4), None),
+                (Some(3), Some(4), Some(8)),
             ),
             (r#"{"input": 1, "output": 2, "cached": 9}"#, (Some(1), Some(2), Some(3))),
             (r#"{"totalTokens": 5}"#, (None, None, Some(5))),

@@ -89,7 +89,10 @@ fn hexadecimal_wrapped(text: &str) -> String {
     wrapped(&text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>(), 7, "\n")
 }
 
-const SPELLINGS: [(&str, fn(&str) -> String); 14] = [
+/// A name, and the function that spells a text.
+type Spelling = (&'static str, fn(&str) -> String);
+
+const SPELLINGS: [Spelling; 14] = [
     ("bash", bash),
     ("shlex", shlex),
     ("coreutils", coreutils),
