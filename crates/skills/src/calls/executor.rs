@@ -410,7 +410,7 @@ impl<'a> CallExecutor<'a> {
                 self.note_spent(admitted)?;
                 return Ok(reply);
             }
-            Err(error) => Err(self.still_lost(call, lost, error, Repetition::Made)),
+            Err(error) => Err(still_lost(lost, error, Repetition::Made)),
             reply => reply,
         };
         let (entry, durability) = match &reply {
@@ -440,47 +440,6 @@ impl<'a> CallExecutor<'a> {
         }
     }
 
-    /// Returns the error of a call that is undecided since an earlier attempt, where its repetition was refused or failed for
-    /// certain: only a reply would decide it, so it stays undecided. Other errors stay as they are.
-    fn still_lost(
-        &self,
-        call: &Call<'_>,
-        lost: Option<&LostCall>,
-        error: CallError,
-        repetition: Repetition,
-    ) -> CallError {
-        let Some(lost) = lost.filter(|_| !matches!(error, CallError::Waiting(_))) else { return error };
-        let (begun, note) = match repetition {
-            Repetition::Made => {
-                let begun = lost.begun + 1;
-                (begun, format!("it was begun {begun} times, and an earlier attempt may have taken effect"))
-            }
-            Repetition::Refused => {
-                let times = if lost.begun == 1 { "once".to_owned() } else { format!("{} times", lost.begun) };
-                (lost.begun, format!("it was begun {times} before, and may have taken effect"))
-            }
-        };
-        let cause = match error {
-            CallError::Failed { class, message } if repetition == Repetition::Refused => {
-                CallError::Failed { class, message: format!("{message}; {note}").into() }
-            }
-            // As for any undecided call, the step's retry rule repeats only what its recovery repeats.
-            CallError::Failed { class, message } if self.is_repeated_safely(call) => {
-                CallError::Failed { class, message: format!("{message}; {note}").into() }
-            }
-            error if self.is_repeated_safely(call) => error,
-            error => {
-                CallError::Failed { class: UNDECIDED.into(), message: format!("{error}; {note}").into() }
-            }
-        };
-        cause.undecided_with(lost.meta(begun))
-    }
-
-    /// Returns whether a call that may have taken effect is repeated without asking anybody.
-    fn is_repeated_safely(&self, call: &Call<'_>) -> bool {
-        self.host.knows_repeated_calls(call.capability) || self.recovery(call) == Recovery::Retry
-    }
-
     /// Logs an intent and makes the call. A request to stop in between is not honoured.
     fn intend(
         &self,
@@ -493,7 +452,7 @@ impl<'a> CallExecutor<'a> {
             Ok(admitted) => admitted,
             Err(refused) => {
                 let refused = self.placed(call, refused);
-                return Ok(Err(self.still_lost(call, lost, refused, Repetition::Refused)));
+                return Ok(Err(still_lost(lost, refused, Repetition::Refused)));
             }
         };
         let intent = Intent::new(call.input, &call.idempotency_key());
@@ -589,6 +548,30 @@ enum Repetition {
     Made,
     /// A limit refused it.
     Refused,
+}
+
+/// Returns the error of a call that is undecided since an earlier attempt, where its repetition was refused or failed for
+/// certain: only a reply would decide it, so it stays undecided. Other errors stay as they are.
+fn still_lost(lost: Option<&LostCall>, error: CallError, repetition: Repetition) -> CallError {
+    let Some(lost) = lost.filter(|_| !matches!(error, CallError::Waiting(_))) else { return error };
+    let (begun, note) = match repetition {
+        Repetition::Made => {
+            let begun = lost.begun + 1;
+            (begun, format!("it was begun {begun} times, and an earlier attempt may have taken effect"))
+        }
+        Repetition::Refused => {
+            let times = if lost.begun == 1 { "once".to_owned() } else { format!("{} times", lost.begun) };
+            (lost.begun, format!("it was begun {times} before, and may have taken effect"))
+        }
+    };
+    // The class stays: whoever had the call repeated leaves it to the step's retry rule how often.
+    let cause = match error {
+        CallError::Failed { class, message } => {
+            CallError::Failed { class, message: format!("{message}; {note}").into() }
+        }
+        error => error,
+    };
+    cause.undecided_with(lost.meta(begun))
 }
 
 /// Adds to the message of a failed call how often it was begun, where that is more than once.
