@@ -202,7 +202,7 @@ impl Again<'_> {
             .filter(|id| !host.is_recomputed(id))
             .map(|id| format!("the replies of `{id}`"))
             .collect();
-        if recorded.meta.contains_key(NESTED_RUNS_KEY) {
+        if recorded.called.keys().any(|id| id.starts_with("skill:")) {
             believed.push("the results of nested runs, as far as they are not compared below".to_owned());
         }
         let has_gates = ids.iter().flat_map(|id| gates_of(id, *host)).any(|gate| !host.is_recomputed(&gate));

@@ -105,7 +105,10 @@ impl Known<'_> {
                     return Some(format!("there is no evidence `{id}`{meant}"));
                 }
                 let item = self.items.iter().find(|item| text_of(item, "id") == id)?;
-                member_defect(item, format!("evidence.{id}"), name.below.iter().map(|word| &**word))
+                let defect =
+                    member_defect(item, format!("evidence.{id}"), name.below.iter().map(|word| &**word));
+                // Evidence need not say what is asked of it: that is not decided. A misspelt member is a slip.
+                defect.filter(|defect| defect.contains("; did you mean"))
             }
             ("context", Some("evidence")) if !is_optional => {
                 Some("the evidence is no part of `context` here; `evidence.ID` names an item".to_owned())

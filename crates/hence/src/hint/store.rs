@@ -20,7 +20,7 @@ pub(crate) fn for_store(error: &StoreError) -> Option<Hint> {
             word(run.as_str())
         ))),
         StoreError::RunRemoved { .. } => Some(Hint::fixed(
-            "an id names one run, also after `hence rm`: give this one another id with --run-id, or with --key for `hence submit`",
+            "an id names one run, also after `hence rm`: give this one another id with --run-id, or for `hence submit` another --key",
         )),
         StoreError::AlreadyCreated { run, .. } | StoreError::RunConflict { run, .. } => {
             Some(Hint::made(format!(

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use hence_canon::{Object, Value};
 use hence_cognition::budget::{Costs, Usage};
 use hence_cognition::run::{
-    Effect, FailedPart, MadeCall, NESTED_ERRORS_KEY, PATH_PARTS, StepOutcome, idempotency_key_of,
+    EXCHANGES_KEY, Effect, FailedPart, MadeCall, NESTED_ERRORS_KEY, PATH_PARTS, StepOutcome, idempotency_key_of,
 };
 use hence_cognition::state::{StepStatus, TraceMetrics};
-use hence_skills::Host as _;
+use hence_skills::{Host as _, USAGE_KEY};
 use hence_store::{RunId, StoreHandle};
 
 use crate::code::Code;
@@ -133,10 +133,11 @@ fn calls_difference(outcome: &StepOutcome, child: &Child, around: Around<'_>) ->
         let Some(own) = child.outcomes.iter().find(|own| *own.step_id == *step) else {
             return Some(format!("it recorded no step {step}, of which {} is listed", call.key));
         };
-        let is_same = match own.lists_calls() {
-            true => own.calls.iter().any(|known| known == *call),
-            false => follows_from(call, own),
-        };
+        let is_same = has_its_key(call)
+            && match own.lists_calls() {
+                true => own.calls.iter().any(|known| known == *call),
+                false => follows_from(call, own),
+            };
         if !is_same {
             return Some(format!("the call {} is not listed as it was recorded", call.key));
         }
@@ -179,6 +180,15 @@ fn calls_difference(outcome: &StepOutcome, child: &Child, around: Around<'_>) ->
     None
 }
 
+/// Returns whether the key of a call names its iteration, item, capability and attempt.
+fn has_its_key(call: &MadeCall) -> bool {
+    let mut parts = call.key.rsplit('/');
+    let capability = call.capability.replace('~', "~0").replace('/', "~1");
+    parts.next() == Some(&*call.attempt.to_string())
+        && parts.next() == Some(&*capability)
+        && parts.nth(1) == Some(&*format!("{}.{}", call.iteration, call.item))
+}
+
 /// Returns whether a listed call is one that follows from the record of a step that lists none. The inputs of the single items of
 /// a loop are in no record.
 fn follows_from(call: &MadeCall, own: &StepOutcome) -> bool {
@@ -189,20 +199,27 @@ fn follows_from(call: &MadeCall, own: &StepOutcome) -> bool {
     let Ok(reply) = &call.reply else { return false };
     let produced = own.produced.as_ref();
     let item = usize::try_from(call.item).unwrap_or(usize::MAX);
-    let has_called = own.called.contains_key(&call.capability);
+    let has_called = own.called.contains_key(&call.capability) && call.attempt == 1;
     let is_output = if own.meta.contains_key("foreach_count") {
-        let members = produced.and_then(Value::as_object).into_iter().flat_map(Object::iter);
+        let produced = produced.and_then(Value::as_object).cloned().unwrap_or_default();
         let at = |list: &Value| list.as_array().and_then(|list| list.get(item)).cloned().unwrap_or_default();
-        members.into_iter().all(|(key, list)| at(list) == reply.output.get(key).cloned().unwrap_or_default())
+        let output = reply.output.as_object();
+        produced.iter().all(|(key, list)| at(list) == reply.output.get(key).cloned().unwrap_or_default())
+            && output.is_some_and(|output| output.keys().all(|key| produced.contains_key(key)))
     } else if own.meta.contains_key("while_iterations") {
         let iteration = usize::try_from(call.iteration).unwrap_or(usize::MAX);
         own.commits.get(iteration) == Some(&reply.output)
     } else if own.meta.contains_key("scatter_strategy") {
         true
     } else {
-        own.input == call.input && produced == Some(&reply.output)
+        own.input == call.input && produced == Some(&reply.output) && reported(own) == reply.meta
     };
     has_called && is_output
+}
+
+/// Returns what the provider of the only call of a step reported.
+fn reported(own: &StepOutcome) -> Object {
+    [USAGE_KEY, EXCHANGES_KEY].into_iter().fold(own.meta.clone(), |meta, key| meta.without(key))
 }
 
 impl Child {

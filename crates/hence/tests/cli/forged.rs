@@ -247,11 +247,17 @@ fn results_of_nested_runs_cannot_be_forged_where_the_runs_are_at_hand() {
     assert!(found > 50);
 }
 
-/// The inputs of single items are in no record of a nested run.
-const READ_OF_NESTED_RUNS: [(&str, &str); 3] = [
+/// The inputs of single items, and what their providers reported, are in no record of a nested run.
+const READ_OF_NESTED_RUNS: [(&str, &str); 8] = [
     ("/result/output/meta/usage", "what was used of limits"),
     ("/result/outcome/meta/usage", "what was used of limits"),
-    ("/result/output/calls/N/input/n", "the results of nested runs"),
+    ("/result/output/calls/N/input", "the results of nested runs"),
+    ("/result/outcome/calls/N/input", "the results of nested runs"),
+    ("/result/output/calls/N/meta", "the results of nested runs"),
+    ("/result/outcome/calls/N/meta", "the results of nested runs"),
+    // Why a nested run failed, and which run it was, where the step failed with it.
+    ("/result/outcome/failure", "the results of nested runs"),
+    ("/result/outcome/meta", "the results of nested runs"),
 ];
 
 #[test]

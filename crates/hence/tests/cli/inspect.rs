@@ -181,7 +181,7 @@ fn the_state_is_shown_whole_in_part_and_at_any_record() {
     assert_snapshot!(world.refused(&["state", "refund-42", "/nothing/here"]), @r"
     --- stderr
     error[E0403]: run refund-42: nothing is at /nothing/here in the state
-    hint: `hence state refund-42` shows the whole state; `hence explain E0403` says more
+    hint: `hence state refund-42` shows the whole state; with --cognition, what the steps of a skill read and wrote: inputs, vars, outputs; `hence explain E0403` says more
     [exit 2]
     ");
     assert_eq!(world.out("state refund-42 status"), world.out("state refund-42 /status"));
@@ -264,7 +264,6 @@ fn runs_are_compared() {
     assert_snapshot!(world.cli(&["diff", "one", "two"]), @r#"
     one and two differ from record 0 on
     record 0
-      /trace_id  "one" | "two"
       /problem/inputs/context/evidence/1/id  "e1" | "another"
       /problem/inputs/context/evidence/1/supports  ["choice"] | nothing
     record 7 (AcquireEvidence)
@@ -272,6 +271,7 @@ fn runs_are_compared() {
       /result/output/0/shared_words  nothing | []
       /result/output/0/supports/0  "choice" | nothing
       /result/output/0/supports_by  "declared" | "shared words"
+    1 id or time differs as in any two runs; --json lists them
     [exit 1]
     "#);
     assert_snapshot!(world.cli(&["diff", "one", "two", "--limit", "1", "--json"]), @r#"
@@ -314,7 +314,7 @@ fn a_journal_is_compared_with_its_own_beginning() {
     assert_snapshot!(world.cli(&["diff", "one", "cut.ndjson"]), @r#"
     one and cut.ndjson differ from record 12 on
       records: 14 and 12
-    record 12
+    record 12 (Audit)
       whole record  {"index":12,"prev_hash":"<digest>… | nothing
     record 13
       whole record  {"action":"complete","at":"2026-02-02T00:00:11Z","control_ty… | nothing

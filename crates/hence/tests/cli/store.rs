@@ -10,11 +10,11 @@ fn without_a_store_every_reading_command_says_how_to_create_one() {
     assert_snapshot!(world.refused(&["runs"]), @r"
     --- stderr
     error[E0201]: .hence is not a store: expected a file `format`, found no folder
-    hint: `hence run PROBLEM.json` creates the store; --store names another folder; `hence explain E0201` says more
+    hint: nothing was run here yet: `hence run` and `hence init` create a store; --store names another folder; `hence explain E0201` says more
     [exit 4]
     ");
     for arguments in [["log", "x"], ["verify", "x"], ["resume", "x"], ["stats", "x"], ["replay", "x"]] {
-        assert!(world.refused(&arguments).contains("`hence run PROBLEM.json` creates the store"));
+        assert!(world.refused(&arguments).contains("`hence run` and `hence init` create a store"));
     }
     assert!(!world.path(".hence").exists());
 }

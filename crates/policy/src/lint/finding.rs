@@ -47,7 +47,7 @@ impl From<FindingKind> for Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.location {
-            Some(location) => write!(out, "{location}: {}", self.kind),
+            Some(location) => write!(out, "{} at {location}", self.kind),
             None => self.kind.fmt(out),
         }
     }
