@@ -104,7 +104,8 @@ fn trigger(run: &RunInfo<'_>) -> Trigger {
 }
 
 fn outcome(parts: &TraceParts<'_>) -> Outcome {
-    let records = parts.head.records.get();
+    // The header is no record of what happened.
+    let records = parts.head.records.get().saturating_sub(1);
     let (event_type, summary, reason) = match &parts.conclusion.ending {
         Ending::Completed => {
             (OutcomeType::ProcessCompleted, format!("The run completed after {records} records."), None)

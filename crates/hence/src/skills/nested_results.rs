@@ -6,7 +6,8 @@ use std::sync::Arc;
 use hence_canon::{Object, Value};
 use hence_cognition::budget::{Costs, Usage};
 use hence_cognition::run::{
-    EXCHANGES_KEY, Effect, FailedPart, MadeCall, NESTED_ERRORS_KEY, PATH_PARTS, StepOutcome, idempotency_key_of,
+    EXCHANGES_KEY, Effect, FailedPart, MadeCall, NESTED_ERRORS_KEY, PATH_PARTS, StepOutcome,
+    idempotency_key_of,
 };
 use hence_cognition::state::{StepStatus, TraceMetrics};
 use hence_skills::{Host as _, USAGE_KEY};

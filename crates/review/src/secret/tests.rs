@@ -327,7 +327,7 @@ fn names_and_tokens_of_more_services_are_found() {
         format!("SSWS 00{random}"),
         format!("CCIPAT_{}_{hex}", "kR7tQz2mWx4LkR7tQz2mWx"),
         format!("kR7tQz2mWx4Lp9.atlasv1.{random}{random}"),
-        format!("MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.{}", "ZnCjm1XVW7vRze4b7Cq4se7kKWs8ab"),
+        format!("MTA4NzUwNDgzNDcxOTI1MjQ4.Cl2FMQ.{}", "ZnCjm1XVW7vRze4b7Cq4se7kKWs8ab"),
     ] {
         assert!(contains(&text), "{text}");
     }
