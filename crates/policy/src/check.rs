@@ -263,7 +263,7 @@ fn residual(verdict: &Verdict) -> Option<Object> {
             ("is violated", "Mend what violates the policy, or have the violation accepted.")
         }
         EvaluationStatus::Unknown => {
-            ("could not be decided", "Give the trace what the policy asks for, or fix the policy.")
+            ("could not be decided", "Give the trace what the policy asks for, or mend the policy.")
         }
         EvaluationStatus::Passed | EvaluationStatus::NotApplicable => return None,
     };

@@ -57,7 +57,7 @@ pub(super) fn of_step(
     gaps.extend(limits(step, outcome, action));
     if let Some(unmet) = unmet(kind, outcome) {
         let statement = format!("The check {id} did not hold: {unmet}.");
-        let check = "Look at what the check found, and fix it or say why it does not matter.";
+        let check = "Look at what the check found, and mend it or say why it does not matter.";
         let related_artifact_ids =
             artifacts.iter().map(|artifact| artifact.common.artifact_id.clone()).collect();
         let found = gap(format!("check-{action}"), Unverified, High, statement, check);
