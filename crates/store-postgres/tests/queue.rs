@@ -145,7 +145,8 @@ fn listening_version(cluster: &Cluster, schema: &Schema, queue: &dyn JobQueue) -
         // Connecting takes some time, and nothing tells when it is done.
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    // A notice about a change that was made before may still be on its way.
+    // A notice about a change that was made before may still be on its way, and nothing tells when the last one has come. One that
+    // comes later still makes the test fail, never pass.
     std::thread::sleep(std::time::Duration::from_millis(300));
     queue.version()
 }

@@ -1,4 +1,6 @@
 //! Programs by name: tests, checks, packages, builds, deployments.
+//!
+//! One file, because it is one table of programs: whoever adds one sees in which order the others are tried.
 
 use crate::shell::Word;
 

@@ -1,4 +1,6 @@
 //! A session of any agent, filled by the adapters row by row.
+//!
+//! One file, because a call, its result and what comes between them are joined by the same tables, which only rows in their order fill.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

@@ -75,7 +75,7 @@ pub(super) struct Span {
     pub(super) ended: SpanEnd,
     /// The exit code that the result states.
     pub(super) exit_code: Option<i64>,
-    /// What the whole output shows, of which the result is the beginning.
+    /// The signs in the whole output, of which the result is the beginning.
     pub(super) signs: Signs,
     pub(super) shown: Shown,
     /// Whether it commits a secret.
@@ -142,7 +142,7 @@ impl Stated {
 struct StatedEnd {
     /// The exit code.
     exit_code: Option<i64>,
-    /// What the command printed, where the result holds it apart.
+    /// The output of the command, where the result holds it apart.
     printed: Option<String>,
 }
 

@@ -541,7 +541,7 @@ impl<'a> CallExecutor<'a> {
     }
 }
 
-/// What became of the repetition of an undecided call.
+/// The fate of the repetition of an undecided call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Repetition {
     /// It was made.

@@ -23,7 +23,7 @@ pub(super) enum Reading {
     SingleCut,
 }
 
-/// What a place of a text is inside of.
+/// The kind of quotation that a place of a text is in.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Quotation {
     None,
