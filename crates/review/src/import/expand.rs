@@ -9,7 +9,7 @@ use crate::secret;
 use crate::show::shell_word;
 use crate::vocabulary::{ActionType, ActivityType};
 
-use super::leaks::Leaks;
+use super::leaks::{Committed, Leaks};
 use super::session::{ActionEvent, PartText, Repeatable, Status};
 use super::text::collapse_to;
 
@@ -61,8 +61,8 @@ pub(super) fn actions(
     };
     let happened = !not_run && stopped != Some(Status::Refused);
     let shown = event.outcome.as_ref().map(|outcome| outcome.shown.clone()).unwrap_or_default();
-    let commits_secret = happened && leaks.line(&found, &shown);
-    let line = Line { event, command, end, stopped, not_run, is_echoed, commits_secret };
+    let committed = if happened { leaks.line(&found, &shown) } else { Committed::default() };
+    let line = Line { event, command, end, stopped, not_run, is_echoed, committed };
     line.actions(&found)
 }
 
@@ -119,8 +119,8 @@ struct Line {
     stopped: Option<Status>,
     /// Whether the call never began.
     not_run: bool,
-    /// Whether a commit of the line holds a secret.
-    commits_secret: bool,
+    /// The secrets that commits of the line hold.
+    committed: Committed,
     /// Whether the end is that of an exit code that the line prints, which is not that of the line.
     is_echoed: bool,
 }
@@ -225,6 +225,7 @@ impl Line {
         event.method = part.deed.method();
         event.repeatable = if part.deed.only_looks() { Repeatable::Yes } else { Repeatable::No };
         event.request = request(part);
+        event.request.extend(self.committed.member().filter(|_| part.deed == Deed::Commit));
         if part.is_destructive {
             event.tags.push("destructive");
         }
@@ -237,7 +238,7 @@ impl Line {
             event.more_files = files.collect();
         }
         event.contains_secret = match part.deed {
-            Deed::Commit => self.commits_secret.then_some(true),
+            Deed::Commit => self.committed.holds_secret.then_some(true),
             _ => part.content.as_deref().map(secret::contains),
         };
         if is_one_of_several {

@@ -8,7 +8,7 @@ use crate::command::Signs;
 
 use super::approval::Places;
 use super::json::JsonExt;
-use super::leaks::Shown;
+use super::leaks::{Committed, Shown};
 use super::span::{Export, Span, SpanEnd, Stated, Work, beginning, parse_time, trace};
 use super::usage::{Cost, Usage, count};
 use super::{Format, ImportError};
@@ -187,7 +187,7 @@ fn span(raw: &Value, user: Option<&str>) -> Span {
         name,
         id,
         exit_code: None,
-        commits_secret: false,
+        committed: Committed::default(),
         signs: Signs::default(),
         shown: Shown::default(),
     }

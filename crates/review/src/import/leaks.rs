@@ -1,9 +1,12 @@
 //! Secrets that a session shows on their way into a commit.
 //!
 //! A commit holds a secret if its message does, if a diff of what is staged shows one, or if it takes in a file whose
-//! text was shown with one.
+//! text was shown with one. A file whose name says that it is private, as `.env` does, counts as one too, unless its text was
+//! shown without a secret.
 
 use std::collections::BTreeSet;
+
+use hence_canon::Value;
 
 use crate::command::{Deed, Part};
 use crate::secret;
@@ -57,10 +60,29 @@ impl Shown {
     }
 }
 
+/// The secrets that the commits of one command line hold.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Committed {
+    /// Whether one holds a secret.
+    pub(super) holds_secret: bool,
+    /// The files that count as secrets because of their names; their texts are not in the log.
+    pub(super) private_files: BTreeSet<String>,
+}
+
+impl Committed {
+    /// Returns the member of the commit's request that says which names it was judged by.
+    pub(super) fn member(&self) -> Option<(&'static str, Value)> {
+        let names = || self.private_files.iter().map(|path| Value::from(path.as_str())).collect();
+        (!self.private_files.is_empty()).then(|| ("private_files", names()))
+    }
+}
+
 /// The secrets that are known to be in files, and in what the next commit takes in.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Leaks {
     files: BTreeSet<String>,
+    /// The files whose text was shown without a secret.
+    clean: BTreeSet<String>,
     staged: BTreeSet<String>,
     /// The files of the last diff that added a secret; empty if the diff named none.
     in_diff: Option<BTreeSet<String>>,
@@ -69,8 +91,10 @@ pub(super) struct Leaks {
 impl Leaks {
     /// Notes that the text of a file was shown.
     pub(super) fn read(&mut self, path: &str, shown: &Shown) {
-        if shown.holds_secret {
-            self.add(path);
+        match shown.holds_secret {
+            true => self.add(path),
+            false if !shown.is_empty && !has(&self.files, path) => self.add_clean(path),
+            false => {}
         }
     }
 
@@ -78,8 +102,11 @@ impl Leaks {
     pub(super) fn written(&mut self, path: &str, holds: Option<bool>) {
         match holds {
             Some(true) => self.add(path),
-            Some(false) => self.forget(path),
-            None => {}
+            Some(false) => {
+                self.forget(path);
+                self.add_clean(path);
+            }
+            None => self.clean.retain(|known| !is_same(known, path)),
         }
         // What a diff showed is no longer what the file holds.
         if self.in_diff.as_ref().is_some_and(|files| files.is_empty() || has(files, path)) {
@@ -91,22 +118,29 @@ impl Leaks {
         self.files.retain(|known| !is_same(known, path));
     }
 
+    fn add_clean(&mut self, path: &str) {
+        if self.clean.len() < FILES_MAX {
+            self.clean.insert(path.to_owned());
+        }
+    }
+
     fn add(&mut self, path: &str) {
+        self.clean.retain(|known| !is_same(known, path));
         if self.files.len() < FILES_MAX {
             self.files.insert(path.to_owned());
         }
     }
 
-    /// Notes what the commands of a line did, in their order, and returns whether a commit among them holds a secret.
-    pub(super) fn line(&mut self, parts: &[Part], shown: &Shown) -> bool {
-        let mut held = false;
+    /// Notes what the commands of a line did, in their order, and returns the secrets that commits among them hold.
+    pub(super) fn line(&mut self, parts: &[Part], shown: &Shown) -> Committed {
+        let mut held = Committed::default();
         for part in parts.iter().filter(|part| part.can_have_happened()) {
-            held |= self.part(part, shown);
+            self.part(part, shown, &mut held);
         }
         held
     }
 
-    fn part(&mut self, part: &Part, shown: &Shown) -> bool {
+    fn part(&mut self, part: &Part, shown: &Shown, held: &mut Committed) {
         let words: Vec<&str> = part.words.iter().map(String::as_str).collect();
         let operands = || words.iter().skip(2).filter(|word| !word.starts_with('-')).copied();
         match (part.deed, words.as_slice()) {
@@ -117,6 +151,8 @@ impl Leaks {
                 let files = part.files.iter().map(|file| file.path.as_str());
                 files.filter(|path| only || is_telling(path)).for_each(|path| self.add(path));
             }
+            // Several files are shown together, or one of them in part.
+            (Deed::Read, ["cat", path]) => self.read(path, shown),
             (_, ["git", "add" | "stage", ..]) => self.staged.extend(operands().map(str::to_owned)),
             (_, ["git", "reset" | "restore" | "unstage" | "stash" | "checkout", ..]) => {
                 self.staged.clear();
@@ -151,19 +187,46 @@ impl Leaks {
                 }
             }
             (Deed::Commit, _) => {
-                let takes = |path: &str| has(&self.files, path);
-                let held = holds_secret(part)
+                let named = shown.created.iter().chain(&self.staged).map(String::as_str);
+                let taken: Vec<&str> = named.chain(committed_paths(&words)).collect();
+                held.holds_secret |= holds_secret(part)
                     || self.in_diff.is_some()
-                    || shown.created.iter().any(|path| takes(path))
-                    || self.staged.iter().any(|path| takes(path))
-                    || operands().any(takes);
+                    || taken.iter().any(|path| has(&self.files, path));
+                let is_private = |path: &&&str| secret::is_private_file(path) && !has(&self.clean, path);
+                held.private_files.extend(taken.iter().filter(is_private).map(|path| (*path).to_owned()));
+                held.holds_secret |= !held.private_files.is_empty();
                 self.staged.clear();
                 self.in_diff = None;
-                return held;
             }
             _ => {}
         }
-        false
+    }
+}
+
+/// Returns the paths that a commit is given; the value of an option, as its message, is none.
+fn committed_paths<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    let mut paths = Vec::new();
+    let mut rest = words.iter().skip(2);
+    let mut has_options = true;
+    while let Some(word) = rest.next() {
+        match word.strip_prefix('-').filter(|_| has_options) {
+            Some("-") => has_options = false,
+            Some(option) if takes_value(option) => drop(rest.next()),
+            Some(_) => {}
+            None => paths.push(*word),
+        }
+    }
+    paths
+}
+
+/// Returns whether the word after an option of `git commit`, without its first dash, is the option's value.
+fn takes_value(option: &str) -> bool {
+    const LONG: [&str; 7] =
+        ["-author", "-date", "-file", "-message", "-reedit-message", "-reuse-message", "-template"];
+    match option.starts_with('-') {
+        true => LONG.contains(&option),
+        // In `-am text` the last letter takes the value; in `-mtext` it is attached.
+        false => option.find(['m', 'F', 'C', 'c', 't']).is_some_and(|at| at + 1 == option.len()),
     }
 }
 

@@ -20,7 +20,7 @@ use crate::vocabulary::{
 
 use super::approval::Answer;
 use super::exec_header;
-use super::leaks::{self, Leaks, Shown};
+use super::leaks::{self, Committed, Leaks, Shown};
 use super::text::{shorten, shorten_values};
 use super::usage::Usage;
 
@@ -78,8 +78,8 @@ pub(super) struct Span {
     /// The signs in the whole output, of which the result is the beginning.
     pub(super) signs: Signs,
     pub(super) shown: Shown,
-    /// Whether it commits a secret.
-    pub(super) commits_secret: bool,
+    /// The secrets that it commits.
+    pub(super) committed: Committed,
     pub(super) usage: Option<Usage>,
     pub(super) inputs: Vec<String>,
     pub(super) outputs: Vec<String>,
@@ -217,9 +217,9 @@ impl Span {
         let mut spans: Vec<Self> = Vec::new();
         for line in &lines {
             let found = parts_after(line, folder, end, self.signs, names);
-            let commits_secret = leaks.line(&found, &self.shown);
+            let committed = leaks.line(&found, &self.shown);
             spans.extend(merged(&found).into_iter().map(|part| Self {
-                commits_secret: commits_secret && part.deed == Deed::Commit,
+                committed: if part.deed == Deed::Commit { committed.clone() } else { Committed::default() },
                 part: Some(Box::new(part)),
                 usage: None,
                 ..self.clone()
@@ -720,7 +720,7 @@ fn action(span: &Span, id: usize, tree: &Tree<'_>, exchange: &mut Exchange) -> V
     let request =
         span.arguments.as_ref().map(|arguments| Object::from_iter([("arguments", arguments.clone())]));
     let request = match &span.part {
-        Some(part) => Some(of_command(part, span.commits_secret, request.unwrap_or_default())),
+        Some(part) => Some(of_command(part, &span.committed, request.unwrap_or_default())),
         None => request,
     };
     let is_destructive = span.part.as_ref().is_some_and(|part| part.is_destructive);
@@ -752,7 +752,7 @@ fn execution(span: &Span) -> Object {
 }
 
 /// Adds what is known of a command to a request.
-fn of_command(part: &Part, commits_secret: bool, request: Object) -> Object {
+fn of_command(part: &Part, committed: &Committed, request: Object) -> Object {
     let words = secret::words_without_secrets(&part.words);
     let program = words.first().map(|program| ("program", Value::from(program.as_str())));
     let path = part.files.first().map(|file| ("path", Value::from(file.path.as_str())));
@@ -763,11 +763,11 @@ fn of_command(part: &Part, commits_secret: bool, request: Object) -> Object {
     let input = request.get("arguments").filter(|_| is_push).cloned().map(|input| ("input", input));
     let list = is_push.then_some(("arguments", list));
     let held = match part.deed {
-        Deed::Commit => commits_secret || leaks::holds_secret(part),
+        Deed::Commit => committed.holds_secret || leaks::holds_secret(part),
         _ => secret::contains(&part.source) || part.content.as_deref().is_some_and(secret::contains),
     };
     let held = held.then(|| ("contains_secret", Value::from(true)));
-    let members = [program, path, force, held, input, list].into_iter().flatten();
+    let members = [program, path, force, held, committed.member(), input, list].into_iter().flatten();
     members.fold(request, |request, (key, value)| request.with(key, value))
 }
 

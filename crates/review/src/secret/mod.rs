@@ -13,6 +13,28 @@ use std::ops::Range;
 
 use hence_canon::{Digest, Object, Value};
 
+/// Names of files that hold a secret.
+const PRIVATE_NAMES: [&str; 11] = [
+    ".git-credentials",
+    ".htpasswd",
+    ".netrc",
+    ".pgpass",
+    ".pypirc",
+    "_netrc",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    "id_rsa",
+    "master.key",
+];
+
+/// Ends of the names of files that hold private keys or passwords.
+const PRIVATE_ENDS: [&str; 8] = ["jks", "kdbx", "key", "keystore", "p12", "pfx", "pkcs12", "ppk"];
+
+/// Parts of the name of a file that shows only how a private one looks.
+const EXAMPLES: [&str; 8] =
+    ["defaults", "dist", "example", "examples", "sample", "schema", "template", "tpl"];
+
 /// The text that replaces a secret.
 pub const REDACTED: &str = "[redacted]";
 
@@ -36,6 +58,19 @@ impl Redactions {
     fn add(&mut self, kind: &'static str, secret: &str) {
         self.found.entry(kind).or_default().insert(Digest::of(secret.as_bytes()));
     }
+}
+
+/// Returns whether the name of a file says that it holds secrets: environments, private keys and stored passwords. Examples of
+/// such files do not.
+pub fn is_private_file(path: &str) -> bool {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_lowercase();
+    let parts: Vec<&str> = name.split('.').collect();
+    if parts.iter().any(|part| EXAMPLES.contains(part)) {
+        return false;
+    }
+    let is_environment = matches!(parts.as_slice(), ["", "env", ..]) || name.ends_with(".env");
+    let is_store = parts.len() > 1 && parts.last().is_some_and(|end| PRIVATE_ENDS.contains(end));
+    is_environment || is_store || PRIVATE_NAMES.contains(&name.as_str())
 }
 
 /// Returns whether a text holds a secret.

@@ -40,6 +40,17 @@ fn a_commit_says_that_it_holds_a_secret_that_the_log_shows() {
         (&[("cat .env", SECRET), ("git commit -am x", COMMITTED)], false),
         (&[(&variable, COMMITTED)], false),
         (&[("git commit -m x", COMMITTED)], false),
+        // Names of private files whose texts the log does not show.
+        (&[("git add .env && git commit -m x", COMMITTED)], true),
+        (&[("git add config/.env.production deploy/id_ed25519", ""), ("git commit -m x", COMMITTED)], true),
+        (&[("git add -A && git commit -m x", created)], true),
+        (&[("git commit -m x -- certs/server.key", COMMITTED)], true),
+        (&[("git add .env.example && git commit -m x", COMMITTED)], false),
+        (&[("git commit -am .env", COMMITTED)], false),
+        (&[("git add .gitignore && git commit -m 'ignore .env'", COMMITTED)], false),
+        (&[("git add .env && git rm --cached .env && git commit -m x", COMMITTED)], false),
+        (&[("cat .env", "PORT=3000"), ("git add .env && git commit -m x", COMMITTED)], false),
+        (&[("echo PORT=3000 > .env && git add .env && git commit -m x", COMMITTED)], false),
     ];
     for (calls, expected) in cases {
         let mut claude = Claude::asked("Commit it, please");
@@ -57,6 +68,9 @@ fn a_commit_says_that_it_holds_a_secret_that_the_log_shows() {
         false,
     );
     assert!(commit_holds_secret(&claude.trace()));
+    // What was judged by its name alone is named.
+    let trace = claude.bash("git add .env.local && git commit -m x", COMMITTED, false).trace();
+    assert!(trace.to_string().contains(r#""private_files":[".env.local"]"#), "{trace}");
 }
 
 const BEGUN: &str = r#"{"command": "pytest", "run_in_background": true}"#;
