@@ -164,25 +164,24 @@ impl DiffReport {
 /// The records after one that are searched for its counterpart.
 const SEARCHED_RECORDS: usize = 64;
 
-/// Pairs the records of two journals from a line on: records of the same step belong together, and one that has no counterpart
-/// nearby stands alone.
+/// Pairs the records of two journals from a line on: records of the same step or of the same kind of control belong together, and
+/// one that has no counterpart nearby stands alone.
 fn aligned(first: u64, left: &Lines<'_>, right: &Lines<'_>) -> Vec<(Option<u64>, Option<u64>)> {
-    let names = |lines: &Lines<'_>| -> Vec<Option<String>> {
+    let subjects = |lines: &Lines<'_>| -> Vec<Option<Subject>> {
         let texts = (first..lines.count().get()).filter_map(|line| lines.get(RecordIndex::new(line)));
-        texts.map(|text| parse(text).ok().and_then(|record| step_of(&record))).collect()
+        texts.map(|text| parse(text).ok().and_then(|record| Subject::of(&record))).collect()
     };
-    let (left, right) = (names(left), names(right));
+    let (left, right) = (subjects(left), subjects(right));
     let (mut i, mut j) = (0, 0);
     let mut pairs = Vec::new();
     let line = |place: usize| Some(first + place as u64);
     while let (Some(one), Some(other)) = (left.get(i), right.get(j)) {
-        let is_same = |names: &[Option<String>], name: &Option<String>| {
-            name.is_some()
-                .then(|| names.iter().take(SEARCHED_RECORDS).position(|known| known == name))
-                .flatten()
+        let position = |subjects: &[Option<Subject>], subject: &Option<Subject>| {
+            subject.as_ref()?;
+            subjects.iter().take(SEARCHED_RECORDS).position(|known| known == subject)
         };
-        let after_left = is_same(left.get(i..).unwrap_or_default(), other);
-        let after_right = is_same(right.get(j..).unwrap_or_default(), one);
+        let after_left = position(left.get(i..).unwrap_or_default(), other);
+        let after_right = position(right.get(j..).unwrap_or_default(), one);
         match (after_left, after_right) {
             _ if one == other => {
                 pairs.push((line(i), line(j)));
@@ -205,6 +204,23 @@ fn aligned(first: u64, left: &Lines<'_>, right: &Lines<'_>) -> Vec<(Option<u64>,
     pairs.extend((i..left.len()).map(|place| (line(place), None)));
     pairs.extend((j..right.len()).map(|place| (None, line(place))));
     pairs
+}
+
+/// The subject of a record, by which records of two journals are paired.
+#[derive(PartialEq)]
+enum Subject {
+    /// The step whose result it is.
+    Step(String),
+    /// The type and the action of a control record.
+    Control(String, String),
+}
+
+impl Subject {
+    fn of(record: &hence_canon::Value) -> Option<Self> {
+        let word = |member: &str| record.get(member).and_then(hence_canon::Value::as_str).map(str::to_owned);
+        let control = || Some(Self::Control(word("control_type")?, word("action")?));
+        step_of(record).map(Self::Step).or_else(control)
+    }
 }
 
 fn step_of(record: &hence_canon::Value) -> Option<String> {

@@ -1,7 +1,7 @@
 //! Inspecting a run: `log`, `show`, `state`, `replay`, `diff`, `stats`.
 
 use insta::assert_snapshot;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use hence_testkit::cli::{World, problem};
 
@@ -303,6 +303,21 @@ fn runs_are_compared() {
     hint: no file has that name either; `hence runs` lists the runs, --store names another folder; `hence explain E0202` says more
     [exit 2]
     "#);
+}
+
+#[test]
+fn records_of_the_same_step_are_compared_wherever_they_stand() {
+    let world = World::with_run("one");
+    world.write("problem.json", problem("one").to_string());
+    world.ask(&["run", "problem.json", "--run-id", "two", "--policy", "reasoning"]);
+    let report = world.ask(&["diff", "one", "two", "--limit", "0", "--json"]).json();
+    let places = report["places"].as_array().unwrap();
+    let policies = places.iter().find(|place| place["step"] == "$policies").unwrap();
+    assert_eq!((&policies["left"], &policies["path"]), (&Value::Null, &json!("")), "{policies}");
+    // Every other record has a counterpart, except for the verdicts at the end.
+    let alone: Vec<&Value> =
+        places.iter().filter(|place| place["path"] == "").map(|place| &place["step"]).collect();
+    assert_eq!(alone, [&json!("$policies"), &json!("$verdicts")]);
 }
 
 #[test]
