@@ -7,7 +7,9 @@ use hence_canon::{Canonical, Digest, Value};
 use hence_capabilities::ExchangeStore;
 use hence_engine::{Blobs, Meter, NoMeter, Sink, SinkError};
 use hence_journal::{Head, Sealed};
-use hence_store::{Durability, RunWriter, StoreError, StoreHandle};
+use hence_store::{
+    BLOB_BYTES_MAX, ConfinedError, Durability, RunWriter, StoreError, StoreHandle, read_confined,
+};
 
 use crate::clock::SystemClock;
 use crate::time_log::TimeLog;
@@ -87,15 +89,15 @@ pub(crate) struct BundleBlobs<'a>(pub(crate) &'a Path);
 
 impl Blobs for BundleBlobs<'_> {
     fn get(&self, digest: &Digest) -> Result<Option<Vec<u8>>, SinkError> {
-        let path = self.0.join(digest.to_string());
-        // A link may name any file.
-        if !path.symlink_metadata().is_ok_and(|found| found.is_file()) {
-            return Ok(None);
-        }
-        let bytes = std::fs::read(&path)?;
+        let name = digest.to_string();
+        // A stranger made the folder: a link may name any file, and a file may have any size.
+        let bytes = match read_confined(self.0, Path::new(&name), BLOB_BYTES_MAX) {
+            Err(ConfinedError::Missing) => return Ok(None),
+            outcome => outcome.map_err(|error| format!("{}: {error}", self.0.join(&name).display()))?,
+        };
         match Digest::of(&bytes) == *digest {
             true => Ok(Some(bytes)),
-            false => Err(format!("{} holds other bytes", path.display()).into()),
+            false => Err(format!("{} holds other bytes", self.0.join(&name).display()).into()),
         }
     }
 }

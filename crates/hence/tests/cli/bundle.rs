@@ -30,6 +30,20 @@ fn refused(world: &World) -> String {
 }
 
 #[test]
+fn the_journal_of_a_bundle_is_verified_with_the_large_values_next_to_it() {
+    let world = exported(&large_problem("large"));
+    let blobs: Vec<_> = std::fs::read_dir(world.path("out/blobs")).unwrap().collect();
+    assert!(!blobs.is_empty());
+    let verified = world.ask(&["verify", "out/trace.ndjson"]);
+    assert_eq!(verified.code, 0, "{}", String::from_utf8_lossy(&verified.stdout));
+    for blob in blobs {
+        std::fs::write(blob.unwrap().path(), "other").unwrap();
+    }
+    let verified = world.ask(&["verify", "out/trace.ndjson"]);
+    assert_eq!(verified.code, 1, "{}", String::from_utf8_lossy(&verified.stdout));
+}
+
+#[test]
 fn a_bundle_contains_everything_that_verifies_a_run() {
     let world = World::new();
     world.run_problem(&large_problem("large"));
