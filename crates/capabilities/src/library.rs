@@ -21,7 +21,7 @@ use crate::fixed_input;
 use crate::human;
 use crate::refusal::Refusal;
 use crate::registry::{Declarations, Effects};
-use crate::secret::{MissingSecret, Redactor, Vault};
+use crate::secret::{MARK, MissingSecret, Redactor, Vault};
 use crate::wait;
 use crate::worker::Worker;
 
@@ -256,7 +256,7 @@ impl Host for Library {
 
     fn refused_reply(&self, capability: &str, input: &Value, output: &Value) -> Option<String> {
         // The contract was checked before the values of secrets became names.
-        if output.to_string().contains("[secret ") {
+        if output.to_string().contains(MARK) {
             return None;
         }
         if capability == human::HUMAN_ASK {

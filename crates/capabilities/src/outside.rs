@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hence_canon::Value;
-use hence_cognition::failure::INPUT_REFUSED;
+use hence_cognition::failure::{CONTRACT_BROKEN, INPUT_REFUSED};
 use hence_cognition::run::{Call, CallError, EXCHANGE_KEY, Reply};
 use hence_cognition::secret::INPUT_PREFIX;
 
@@ -17,9 +17,6 @@ use crate::exchange::Exchanges;
 use crate::provider::{ProviderCall, SecretValues};
 use crate::registry::{Declared, Effects};
 use crate::secret::{MissingSecret, Redactor, Vault};
-
-/// The class of a call whose output does not match the contract.
-const OUTPUT_REFUSED: &str = "ContractBroken";
 
 /// The class of a call for which a secret is missing.
 const SECRET_MISSING: &str = "SecretMissing";
@@ -75,7 +72,7 @@ fn attempt(
         let mismatches = schema.check(&reply.output);
         if !mismatches.is_empty() {
             let message = format!("the output does not fit: {}", in_a_line(&mismatches));
-            let error = failed(OUTPUT_REFUSED, message);
+            let error = failed(CONTRACT_BROKEN, message);
             // It replied, so it has acted; only a person can say what came of it.
             return Err(if declared.effects == Effects::Writes { error.undecided() } else { error });
         }

@@ -21,6 +21,9 @@ pub const INVALID_INPUT: &str = "InvalidInput";
 /// The class of a call whose input is beyond a limit of the capability.
 pub const INPUT_TOO_LARGE: &str = "InputTooLarge";
 
+/// The class of a call whose output does not match the contract.
+pub const CONTRACT_BROKEN: &str = "ContractBroken";
+
 /// Classes of failure that another attempt does not change: what was asked for is not there, not allowed or not
 /// understood, or it was done and its answer cannot be used.
 const PERMANENT: [&str; 17] = [
@@ -28,7 +31,7 @@ const PERMANENT: [&str; 17] = [
     "CommandNotStarted",
     "CommandOutputInvalid",
     "CommandOutputTooLarge",
-    "ContractBroken",
+    CONTRACT_BROKEN,
     "HttpDenied",
     "HttpMisconfigured",
     "HttpNotFound",

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hence_cognition::budget::{Limits, Most, Usage};
-use hence_cognition::run::{CallError, CallPlace, PATH_PARTS, PlannedCall, Reply, StepOutcome};
+use hence_cognition::run::{
+    CallError, CallPlace, PATH_PARTS, PlannedCall, Reply, StepOutcome, key_part, key_text,
+};
 use hence_cognition::skill::{Skill, Step, Uses};
 
 use crate::calls::{CallHistory, CallStatus, QuestionKind, Spent};
@@ -189,7 +191,7 @@ impl<'a> Budget<'a> {
         };
         for group in parts.chunks_exact(PATH_PARTS) {
             let [step, _, id, _] = group else { continue };
-            let (step, id) = (unescape(step), unescape(id));
+            let (step, id) = (key_text(step), key_text(id));
             scopes.push(step_scope(&prefix, nested.as_deref().or(self.skill), &step));
             prefix = format!("{prefix}{}/", group.join("/"));
             nested = self.host.skill(&id);
@@ -339,11 +341,7 @@ fn exceeded(message: String) -> CallError {
 
 /// Returns the key of a step's account. The id is escaped as in the keys of calls.
 fn step_key(prefix: &str, step: &str) -> String {
-    format!("{prefix}{}", step.replace('~', "~0").replace('/', "~1"))
-}
-
-fn unescape(part: &str) -> String {
-    part.replace("~1", "/").replace("~0", "~")
+    format!("{prefix}{}", key_part(step))
 }
 
 /// Returns the keys of the accounts around a logged call, from its key.

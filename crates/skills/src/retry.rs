@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use hence_canon::Value;
 use hence_cognition::budget::Usage;
-use hence_cognition::run::{CallOutcome, MadeCall, StepOutcome};
+use hence_cognition::run::{CallOutcome, MadeCall, StepOutcome, key_text};
 use hence_cognition::skill::{Recovery, Skill};
 use hence_cognition::state::StepStatus;
 
@@ -140,10 +140,9 @@ fn is_reusable(call: &MadeCall) -> bool {
 
 /// Returns the recovery of a call: its step's, or else the host's.
 fn recovery(skill: &Skill, host: &dyn Host, call: &MadeCall) -> Recovery {
-    let plain = |part: &str| part.replace("~1", "/").replace("~0", "~");
     let mut parts = call.key.rsplit('/').skip(4);
-    let step = parts.next().map(plain).unwrap_or_default();
-    let nested = parts.nth(1).map(plain).and_then(|id| host.skill(&id));
+    let step = parts.next().map(key_text).unwrap_or_default();
+    let nested = parts.nth(1).map(key_text).and_then(|id| host.skill(&id));
     let step = nested.as_deref().unwrap_or(skill).step(&step);
     step.and_then(|step| step.recovery).unwrap_or_else(|| host.recovery(&call.capability))
 }

@@ -9,6 +9,7 @@ mod redact;
 mod source;
 mod vault;
 
+pub(crate) use redact::MARK;
 pub use redact::Redactor;
 pub use source::{SecretSource, Secrets};
 pub use vault::{MissingSecret, SECRET_BYTES_MAX, SECRET_BYTES_MIN, Vault};

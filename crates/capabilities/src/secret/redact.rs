@@ -13,6 +13,9 @@ use hence_canon::{Object, Value};
 use super::SECRET_BYTES_MIN;
 use super::decoded::Decoded;
 
+/// The beginning of what stands for a secret in a record; its name follows.
+pub(crate) const MARK: &str = "[secret ";
+
 /// The minimum length of a part of a secret to search for at the ends of a text; shorter parts occur in many texts.
 const PART_BYTES_MIN: usize = 8;
 
@@ -113,7 +116,7 @@ impl Redactor {
             // Overlapping matches are replaced together.
             if range.start >= end {
                 clean.push_str(text.get(end..range.start).unwrap_or_default());
-                clean.push_str(&format!("[secret {name}]"));
+                clean.push_str(&format!("{MARK}{name}]"));
             }
             end = end.max(range.end);
         }

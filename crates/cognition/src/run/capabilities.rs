@@ -198,12 +198,12 @@ pub fn call_position(step: &Step, iteration: u64, item: u64, attempt: u64) -> St
 }
 
 /// Escapes an id as a JSON pointer does, so that a slash in it is not taken for the end of it.
-pub(super) fn key_part(id: &str) -> String {
+pub fn key_part(id: &str) -> String {
     id.replace('~', "~0").replace('/', "~1")
 }
 
 /// Returns the id that a part of a key names.
-pub(super) fn key_text(part: &str) -> String {
+pub fn key_text(part: &str) -> String {
     part.replace("~1", "/").replace("~0", "~")
 }
 

@@ -14,7 +14,7 @@ use crate::failure::{BUDGET_EXCEEDED, HELD_BACK, TIMED_OUT, UNDECIDED};
 pub const LATENCY_KEY: &str = "latency_ms";
 
 /// The member of a reply's `meta` that says that a person decided the outcome of an undecided call.
-const DECIDED_KEY: &str = "decided";
+pub const DECIDED_KEY: &str = "decided";
 
 /// The member of a call and of its `meta` that says how often the call was begun, where a person or a recovery had it repeated.
 pub const BEGUN_KEY: &str = "begun";

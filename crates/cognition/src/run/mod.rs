@@ -26,7 +26,7 @@ mod step;
 pub use capabilities::{
     Call, CallError, CallPlace, CallPurpose, Capabilities, EXCHANGE_KEY, Effect, Invocation, NestedCall,
     NestedReply, NestedRun, PlannedCall, Reply, Task, UndecidedCall, VariableRules, Waiting, call_position,
-    idempotency_key_of, one_by_one,
+    idempotency_key_of, key_part, key_text, one_by_one,
 };
 pub use driver::{
     Context, Intervention, InvalidIntervention, RunOptions, RunReport, RunRequest, SKILL_DEPTH_DEFAULT,
@@ -35,7 +35,7 @@ pub use driver::{
 pub use failed_part::{FailedPart, NESTED_ERRORS_KEY, Part, describe_failures};
 pub use fold::{FoldError, Settled, settle};
 pub use invoke::named_exchange;
-pub use made::{BEGUN_KEY, CallOutcome, LATENCY_KEY, MadeCall, MadePlace, PATH_PARTS};
+pub use made::{BEGUN_KEY, CallOutcome, DECIDED_KEY, LATENCY_KEY, MadeCall, MadePlace, PATH_PARTS};
 pub use outcome::{Note, OutcomeError, StepOutcome};
 pub use prepared::Prepared;
 pub use preview::{

@@ -4,6 +4,7 @@ use hence_canon::{Object, Value, did_you_mean, parse};
 use hence_capabilities::{HUMAN_ASK, Library, check_answer};
 use hence_cognition::approval::Stance;
 use hence_cognition::capability::{Registry as _, breach};
+use hence_cognition::run::key_text;
 use hence_engine::{Measured, Meter as _};
 use hence_skills::{
     Answer, CallHistory, CallLog, CallName, CallStatus, Entry, Question, RefusedAnswer, is_nested_run,
@@ -193,7 +194,7 @@ pub(crate) fn record_answer(
 fn note_answer(writer: &mut dyn RunWriter, call: &CallName) {
     let (log, Some(at)) = (TimeLog::open(writer, SystemClock::started()), clock::wall()) else { return };
     // The record that takes the time in is that of the outermost step, which the key begins with.
-    let outermost = call.key.split('/').next().unwrap_or_default().replace("~1", "/").replace("~0", "~");
+    let outermost = key_text(call.key.split('/').next().unwrap_or_default());
     log.note(Measured::Answered { step: outermost.into(), key: call.key.clone(), at });
     let _ = log.finish();
 }

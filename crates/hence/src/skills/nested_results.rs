@@ -7,7 +7,7 @@ use hence_canon::{Object, Value};
 use hence_cognition::budget::{Costs, Usage};
 use hence_cognition::run::{
     EXCHANGES_KEY, Effect, FailedPart, MadeCall, NESTED_ERRORS_KEY, PATH_PARTS, StepOutcome,
-    idempotency_key_of,
+    idempotency_key_of, key_part, key_text,
 };
 use hence_cognition::state::{StepStatus, TraceMetrics};
 use hence_skills::{Host as _, USAGE_KEY};
@@ -127,7 +127,7 @@ fn calls_difference(outcome: &StepOutcome, child: &Child, around: Around<'_>) ->
         outcome.listed_calls().iter().filter(|call| child.made(call, depth)).collect();
     let step_of = |call: &MadeCall| {
         let parts: Vec<&str> = call.key.split('/').collect();
-        parts.get((depth + 1) * PATH_PARTS).map(|step| step.replace("~1", "/").replace("~0", "~"))
+        parts.get((depth + 1) * PATH_PARTS).map(|step| key_text(step))
     };
     for call in &listed {
         let step = step_of(call).unwrap_or_default();
@@ -137,6 +137,10 @@ fn calls_difference(outcome: &StepOutcome, child: &Child, around: Around<'_>) ->
         let is_same = has_its_key(call)
             && match own.lists_calls() {
                 true => own.calls.iter().any(|known| known == *call),
+                // A run below that only reads is listed here, because another one acted, and not in between.
+                false if call.place().nested.len() > depth + 1 => {
+                    own.called.keys().any(|id| id.starts_with("skill:"))
+                }
                 false => follows_from(call, own),
             };
         if !is_same {
@@ -184,14 +188,13 @@ fn calls_difference(outcome: &StepOutcome, child: &Child, around: Around<'_>) ->
 /// Returns whether the key of a call names its iteration, item, capability and attempt.
 fn has_its_key(call: &MadeCall) -> bool {
     let mut parts = call.key.rsplit('/');
-    let capability = call.capability.replace('~', "~0").replace('/', "~1");
     parts.next() == Some(&*call.attempt.to_string())
-        && parts.next() == Some(&*capability)
+        && parts.next() == Some(&*key_part(&call.capability))
         && parts.nth(1) == Some(&*format!("{}.{}", call.iteration, call.item))
 }
 
 /// Returns whether a listed call is one that follows from the record of a step that lists none. The inputs of the single items of
-/// a loop are in no record.
+/// a loop and the replies of single branches are in no record.
 fn follows_from(call: &MadeCall, own: &StepOutcome) -> bool {
     // The answer of a gate that does not act is in no record, except that it allowed the call.
     if !call.place().is_call {
@@ -230,7 +233,7 @@ impl Child {
         let Place { iteration, item, attempt } = self.place;
         let [_, at, skill, number] = parts.as_slice() else { return false };
         *at == format!("{iteration}.{item}")
-            && skill.replace("~1", "/").replace("~0", "~") == self.skill
+            && key_text(skill) == self.skill
             && *number == attempt.to_string()
     }
 }

@@ -271,6 +271,59 @@ fn calls_of_nested_runs_cannot_be_forged_where_the_runs_are_at_hand() {
 }
 
 #[test]
+fn reads_two_levels_below_are_listed_beside_a_deed_and_hold() {
+    let world = World::new().env("PATH", "/usr/bin:/bin");
+    world.write("capabilities.json", capabilities().to_string());
+    let look = step("look", "fx.read", json!({"n": "inputs.n"}), json!({"n": "outputs.n"}), json!({}));
+    world.write("inner.json", skill("inner", vec![look], &json!({})).to_string());
+    let between = vec![
+        step("down", "skill:inner", json!({"n": "inputs.n"}), json!({"n": "vars.n"}), json!({})),
+        step("write", "fx.write", json!({"n": "inputs.n"}), json!({"ok": "vars.ok"}), json!({})),
+    ];
+    world.write("between.json", skill("between", between, &json!({})).to_string());
+    let top = vec![step("nest", "skill:between", json!({"n": "inputs.n"}), json!({}), json!({}))];
+    let more = json!({"capabilities": "capabilities.json", "skills": ["inner.json", "between.json"]});
+    world.write("skill.json", skill("all", top, &more).to_string());
+    let made = world.ask(&["run", "skill.json", "--run-id", "r"]);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let journal = String::from_utf8(world.journal("r")).unwrap();
+    assert!(journal.contains("nest/0.0/between/1/down/0.0/inner/1/look/0.0/call/fx.read/1"), "{journal}");
+    let verified = world.ask(&["verify", "--all"]);
+    assert_eq!(verified.code, 0, "{}", String::from_utf8_lossy(&verified.stdout));
+}
+
+#[test]
+fn replies_that_their_contract_forbids_cannot_be_forged() {
+    let world = World::new().env("PATH", "/usr/bin:/bin");
+    let output = r#"{"output": {"type": "object", "properties": {"n": {"type": "integer", "maximum": 5}}}}"#;
+    let declared = command("reads", output, &reply(&json!({"n": 3})));
+    world.write("capabilities.json", json!({"capabilities": {"fx.small": declared}}).to_string());
+    let look = step("look", "fx.small", json!({}), json!({"n": "outputs.n"}), json!({}));
+    world.write(
+        "skill.json",
+        skill("all", vec![look], &json!({"capabilities": "capabilities.json"})).to_string(),
+    );
+    assert_eq!(world.ask(&["run", "skill.json", "--run-id", "r"]).code, 0);
+    let problem = world.read(".hence/runs/r/problem.json");
+    let journal = String::from_utf8(world.journal("r")).unwrap();
+    let forged = |value: &str| {
+        let text = journal.replace(r#""produced":{"n":3}"#, &format!(r#""produced":{{"n":{value}}}"#));
+        assert_ne!(text, journal);
+        let records: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        world.write(".hence/runs/r/trace.ndjson", seal::seal(&records, &problem));
+        let verified = world.ask(&["verify", "r"]);
+        (verified.code, String::from_utf8(verified.stdout).unwrap())
+    };
+    // A value that the contract allows may have been the reply, and the report says that it was read.
+    let (code, said) = forged("4");
+    assert!(code == 0 && said.contains("the replies of `fx.small`"), "{said}");
+    for value in ["6", "\"many\""] {
+        let (code, said) = forged(value);
+        assert!(code == 1 && said.contains("broken"), "{value}: {said}");
+    }
+}
+
+#[test]
 fn members_of_steps_that_try_one_after_the_other_cannot_be_forged() {
     let first = json!({"scatter": {"capabilities": ["fx.fails", "fx.read"], "merge": "first_success"}});
     let each = json!({"foreach": {"items": "inputs.xs", "as": "item", "parallel": 2}});

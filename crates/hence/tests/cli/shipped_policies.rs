@@ -511,6 +511,33 @@ fn a_shipped_policy_asks_for_nothing_that_is_never_written() {
 }
 
 #[test]
+fn a_misspelt_type_or_member_of_a_policy_is_refused_everywhere_unless_it_is_declared() {
+    let world = World::new();
+    let rule =
+        |more: &str| format!(r#"{{"id": "x", "severity": "error", {more} "formula": "G(¬GitComit)"}}"#);
+    world.write("type.json", rule(""));
+    world.write("declared.json", rule(r#""custom_actions": ["GitComit"],"#));
+    world.write("member.json", r#"{"id": "x", "sevrity": "error", "formula": "G(¬GitCommit)"}"#);
+    write_skill(&world, "", &[("RunCommand", json!({"n": 1}))]);
+    assert_eq!(world.ask(&["run", "skill.yaml", "--run-id", "r"]).code, 0);
+    for (file, meant) in [("type.json", "`GitCommit`"), ("member.json", "`severity`")] {
+        for words in
+            [&["policy", "lint", file][..], &["check", file], &["policy", "check", "r", "--policy", file]]
+        {
+            let said = world.cli(words);
+            assert!(
+                said.contains("did you mean") && said.contains(meant) && said.contains("[exit 1]"),
+                "{said}"
+            );
+        }
+        let refused = world.refused(&["run", "skill.yaml", "--run-id", "other", "--policy", file]);
+        assert!(refused.contains("error[E0601]") && refused.contains(meant), "{refused}");
+    }
+    let said = world.cli(&["policy", "check", "r", "--policy", "declared.json"]);
+    assert!(said.contains("[exit 0]") && !said.contains("did you mean"), "{said}");
+}
+
+#[test]
 fn a_rule_about_something_that_nothing_writes_is_named_before_a_check_and_a_run() {
     let world = World::new();
     world.write("rules.json", r#"{"id": "fast", "severity": "warning", "formula": "G(execution.latency ≠ ∅ → execution.latency ≤ 5)"}"#);

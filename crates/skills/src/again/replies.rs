@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use hence_canon::{Float, Object, Value};
 use hence_cognition::capability::{CapabilitySpec, CognitiveTypes, Registry};
-use hence_cognition::failure::{BUDGET_EXCEEDED, ErrorClass, Failure, INPUT_REFUSED, TIMED_OUT};
+use hence_cognition::failure::{
+    BUDGET_EXCEEDED, CONTRACT_BROKEN, ErrorClass, Failure, INPUT_REFUSED, TIMED_OUT,
+};
 use hence_cognition::run::{
-    Call, CallError, CallPlace, CallPurpose, Capabilities, EXCHANGE_KEY, EXCHANGES_KEY, Invocation, MadeCall,
-    NESTED_RUNS_KEY, NestedCall, NestedReply, Reply, Task, named_exchange, one_by_one,
+    Call, CallError, CallPlace, CallPurpose, Capabilities, DECIDED_KEY, EXCHANGE_KEY, EXCHANGES_KEY,
+    Invocation, MadeCall, NESTED_RUNS_KEY, NestedCall, NestedReply, Reply, Task, named_exchange, one_by_one,
 };
 use hence_cognition::skill::{Flow, ScatterMerge, Skill};
 use hence_cognition::state::StepStatus;
@@ -67,12 +69,12 @@ impl<'a> Replies<'a> {
     /// judged when it is said, and what another run executed may have had another contract.
     fn possible(&self, call: &Call<'_>, reply: Result<Reply, CallError>) -> Result<Reply, CallError> {
         let reply = reply?;
-        let is_judged = !self.again.is_carried && !reply.meta.contains_key("decided");
+        let is_judged = !self.again.is_carried && !reply.meta.contains_key(DECIDED_KEY);
         let refused = || {
             self.again.host.refused_reply(call.capability, call.input, &reply.output).filter(|_| is_judged)
         };
         match refused() {
-            Some(reason) => Err(CallError::Failed { class: "ContractBroken".into(), message: reason.into() }),
+            Some(reason) => Err(CallError::Failed { class: CONTRACT_BROKEN.into(), message: reason.into() }),
             None => Ok(reply),
         }
     }

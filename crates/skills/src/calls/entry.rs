@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hence_canon::read::{Finding, Reader, object, word};
 use hence_canon::{Canonical, Digest, Float, Object, Value, parse};
-use hence_cognition::run::{Call, CallError, OutcomeError, Reply, StepOutcome};
+use hence_cognition::run::{Call, CallError, OutcomeError, Reply, StepOutcome, key_text};
 
 /// The name of a call in its run.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -170,7 +170,7 @@ impl Intent {
 /// Returns the step of the outermost skill that a key begins with.
 fn top_step(key: &str) -> Arc<str> {
     let first = key.split('/').next().unwrap_or_default();
-    first.replace("~1", "/").replace("~0", "~").into()
+    key_text(first).into()
 }
 
 impl Entry {

@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hence_cognition::failure::HELD_BACK;
-use hence_cognition::run::{Call, CallError, Effect, MadeCall, Reply};
+use hence_cognition::run::{Call, CallError, Effect, MadeCall, Reply, key_text};
 
 use super::history::LostCall;
 
@@ -128,7 +128,7 @@ pub(crate) fn is_noted(made: &MadeCall) -> bool {
 /// of the call is that of this step.
 pub(super) fn outermost_step(call: &Call<'_>) -> Arc<str> {
     match call.place.path.split_once('/') {
-        Some((step, _)) => step.replace("~1", "/").replace("~0", "~").into(),
+        Some((step, _)) => key_text(step).into(),
         None => call.step_id.clone(),
     }
 }
