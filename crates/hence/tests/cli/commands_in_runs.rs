@@ -104,6 +104,8 @@ fn a_policy_holds_back_a_command_whatever_spells_it() {
             r#"{command: "echo API_KEY=q8ZrT1xW9bL2 > .env && pytest && git commit -am x"}"#,
             "no-secrets-committed",
         ),
+        ("shell.run", r#"{command: "pytest && git add .env && git commit -m x"}"#, "no-secrets-committed"),
+        ("tool.call", r#"{command: "git commit -m x -- deploy/id_rsa"}"#, "no-secrets-committed"),
     ] {
         let world = world(&step(uses, input));
         let ran = world.ask(&["run", "skill.yaml", "--run-id", "r", "--policy", "engineering"]);

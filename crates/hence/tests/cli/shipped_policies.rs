@@ -125,7 +125,7 @@ fn violations(policy: &str) -> Option<(Example, Example)> {
             ]),
             Claude(vec![
                 ("Write", json!({"file_path": "/p/.env", "content": SECRET}), "done"),
-                bash("git add -A && git commit -m change", "[main 1] change"),
+                bash("git add .env deploy/id_rsa && git commit -m change", "[main 1] change"),
             ]),
         ),
         "no-force-push" => (

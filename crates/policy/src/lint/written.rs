@@ -38,6 +38,7 @@ const REQUEST: &[&str] = &[
     "part",
     "parts",
     "path",
+    "private_files",
     "program",
     "question",
     "rejects",

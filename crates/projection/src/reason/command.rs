@@ -17,7 +17,7 @@ use hence_state::{Outcome, StepResult};
 use super::ReasonView;
 use crate::ProjectError;
 use crate::run_info::{RunInfo, action_common, action_step};
-use crate::skill::command::{acts, signs_of};
+use crate::skill::command::{acts, private_files_member, signs_of};
 use crate::text;
 use crate::view::Context;
 
@@ -129,8 +129,10 @@ fn request(part: &Part, file: Option<&NamedFile>, known: Object) -> Object {
     if part.deed == Deed::Push {
         members.push(("force", part.force_value()));
     }
-    let holds_secret =
-        secret::contains(&part.source) || part.content.as_deref().is_some_and(secret::contains);
+    members.extend(private_files_member(&part.private_files));
+    let holds_secret = secret::contains(&part.source)
+        || part.content.as_deref().is_some_and(secret::contains)
+        || !part.private_files.is_empty();
     members.extend(holds_secret.then(|| ("contains_secret", true.into())));
     members.into_iter().fold(known, |request, (key, value)| request.with(key, value))
 }

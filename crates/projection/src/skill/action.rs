@@ -11,6 +11,7 @@ use hence_cognition::skill::Step;
 use hence_cognition::state::StepStatus;
 use hence_engine::{Determinism, referenced};
 use hence_journal::RecordIndex;
+use hence_review::command::private_files_given;
 use hence_review::model::{
     Action, ActionCommon, ActionId, ActionPayload, ActionStep, Artifact, ArtifactCommon, ArtifactContent,
     ArtifactId, Evidence, ExecutionMetadata, GatewayPayload, Observation,
@@ -20,7 +21,7 @@ use hence_review::vocabulary::{ActionType, ActivityType, Determinism as Repeatab
 use hence_skills::Effect;
 use hence_state::{Outcome, StepResult};
 
-use super::command::{Deed, Deeds};
+use super::command::{Deed, Deeds, private_files_member};
 use super::formal;
 use super::inner::{Around, Inner, InnerCalls};
 use super::kind::{self, conclusion_unit, plan_unit};
@@ -436,7 +437,18 @@ impl Call<'_> {
         let request: Object = members.into_iter().chain(asked).collect();
         let request =
             self.deed.request().into_iter().fold(request, |request, (key, value)| request.with(key, value));
-        let holds_secret = if is_main { facts::has_secret(&outcome.input) } else { self.deed.holds_secret() };
+        let given = match self.deed.kind == ActivityType::GitCommit.into() && is_main {
+            true => private_files_given(&outcome.input),
+            false => Vec::new(),
+        };
+        let request = match private_files_member(&given) {
+            Some((key, value)) => request.with(key, value),
+            None => request,
+        };
+        let holds_secret = match is_main {
+            true => request.contains_key("private_files") || facts::has_secret(&outcome.input),
+            false => self.deed.holds_secret(),
+        };
         if holds_secret { request.with("contains_secret", true) } else { request }
     }
 

@@ -122,13 +122,16 @@ impl Deed {
         if self.kind == ActivityType::GitPush.into() {
             members.push(("force", part.force_value()));
         }
+        members.extend(private_files_member(&part.private_files));
         members
     }
 
-    /// Returns whether the text of the command, or what it writes, holds a secret.
+    /// Returns whether the text of the command, what it writes or what it commits holds a secret.
     pub(super) fn holds_secret(&self) -> bool {
         let texts = |part: &Part| {
-            secret::contains(&part.source) || part.content.as_deref().is_some_and(secret::contains)
+            secret::contains(&part.source)
+                || part.content.as_deref().is_some_and(secret::contains)
+                || !part.private_files.is_empty()
         };
         self.part.as_ref().is_some_and(texts)
     }
@@ -138,6 +141,12 @@ impl Deed {
         let is_maybe = self.part.as_ref().is_some_and(|part| part.ran == Ran::Maybe);
         is_maybe.then_some("whether it ran depends on something that the record does not show")
     }
+}
+
+/// Returns the member of a commit's request that lists the files that count as secrets because of their names.
+pub(crate) fn private_files_member(files: &[String]) -> Option<(&'static str, Value)> {
+    let names = || files.iter().map(|path| Value::from(path.as_str())).collect();
+    (!files.is_empty()).then(|| ("private_files", names()))
 }
 
 /// A command line of a call.

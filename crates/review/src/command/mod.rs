@@ -22,6 +22,7 @@ mod piped;
 mod program;
 mod scripts;
 mod services;
+mod staged;
 mod tools;
 mod values;
 mod voice;
@@ -40,7 +41,8 @@ pub use ended::{Signs, is_failed_line, without_commits};
 pub use given::{Callee, folder_given, lines_given, push_given};
 pub use names::ShellNames;
 pub use patched::{Patched, patched};
-pub use tools::part_of_tool;
+pub(crate) use staged::{Staged, is_same};
+pub use tools::{part_of_tool, private_files_given};
 pub use walk::{parts, parts_after};
 
 /// Members of a result that hold the exit code of a command.
@@ -220,6 +222,8 @@ pub struct Part {
     pub folder: Option<String>,
     /// The text that was written to the file, if the line holds it.
     pub content: Option<String>,
+    /// The files that a commit takes in whose names say that they hold secrets, as far as the line names them.
+    pub private_files: Vec<String>,
     /// Whether the output of the line is that of this part. Of a check it is not where another command of the line may have
     /// printed it.
     pub owns_output: bool,
@@ -285,6 +289,7 @@ pub fn merged(parts: &[Part]) -> Vec<Part> {
             Some(last) => {
                 last.files.extend(part.files.iter().cloned());
                 last.source = format!("{}; {}", last.source, part.source);
+                last.private_files.extend(part.private_files.iter().cloned());
                 last.is_destructive |= part.is_destructive;
                 last.owns_output &= part.owns_output;
                 last.ended = match (last.ended, part.ended) {

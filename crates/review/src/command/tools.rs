@@ -3,6 +3,7 @@
 use hence_canon::Value;
 
 use super::{Deed, Ended, NamedFile, Part, Ran, push_given};
+use crate::secret;
 
 /// Members that name the file of a tool.
 #[rustfmt::skip]
@@ -122,10 +123,7 @@ pub fn part_of_tool(name: &str, arguments: &Value) -> Option<Part> {
         });
     }
     let renamed_to = text(NEW_PATHS).filter(|_| deed == Deed::Rename).map(str::to_owned);
-    let listed = ["paths", "files"].iter().filter_map(|key| arguments.get(key)?.as_array()).flatten();
-    let listed = listed.filter_map(|item| item.as_str().or_else(|| item.get("path")?.as_str()));
-    let is_file = deed.changes_file();
-    let paths = text(PATHS).into_iter().chain(listed).filter(|_| is_file);
+    let paths = paths_given(arguments).filter(|_| deed.changes_file());
     let files =
         paths.map(|path| NamedFile { path: path.to_owned(), renamed_to: renamed_to.clone() }).collect();
     Some(Part {
@@ -138,10 +136,22 @@ pub fn part_of_tool(name: &str, arguments: &Value) -> Option<Part> {
         source: name.to_owned(),
         folder: None,
         content: text(CONTENTS).filter(|_| deed.writes_file()).map(str::to_owned),
+        private_files: if deed == Deed::Commit { private_files_given(arguments) } else { Vec::new() },
         owns_output: true,
         ran: Ran::Yes,
         ended: Ended::Well,
     })
+}
+
+/// Returns the files that arguments name whose names say that they hold secrets: those that a tool would commit.
+pub fn private_files_given(arguments: &Value) -> Vec<String> {
+    paths_given(arguments).filter(|path| secret::is_private_file(path)).map(str::to_owned).collect()
+}
+
+fn paths_given(arguments: &Value) -> impl Iterator<Item = &str> {
+    let listed = ["paths", "files"].iter().filter_map(|key| arguments.get(key)?.as_array()).flatten();
+    let listed = listed.filter_map(|item| item.as_str().or_else(|| item.get("path")?.as_str()));
+    PATHS.iter().find_map(|key| arguments.get(key)?.as_str()).into_iter().chain(listed)
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use super::patched::patched;
 use super::piped::{
     Input, all_but_unwritten, here_document, is_condition, piped_script, printed, runs_input, with_operands,
 };
+use super::staged::add_private_files;
 use super::values::Certainty;
 use super::voice::{Reads, Voice, defined_names, voice, writes_output_to_file};
 use super::wrapper::{Unwrapped, unwrap};
@@ -66,7 +67,9 @@ pub fn parts_after(
     walk.script(&Script::read(line), line, end, Ran::Yes);
     walk.uncalled(line);
     *names = std::mem::take(&mut walk.names);
-    walk.with_voices()
+    let mut found = walk.with_voices();
+    add_private_files(&mut found);
+    found
 }
 
 struct Walk {
@@ -610,6 +613,7 @@ impl Walk {
             source: source.to_owned(),
             folder: self.entered.clone(),
             content,
+            private_files: Vec::new(),
             owns_output: true,
             ran,
             ended,

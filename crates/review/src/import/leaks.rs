@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use hence_canon::Value;
 
-use crate::command::{Deed, Part};
+use crate::command::{Deed, Part, Staged, is_same};
 use crate::secret;
 
 /// The bytes of an output that are searched for secrets.
@@ -83,7 +83,7 @@ pub(super) struct Leaks {
     files: BTreeSet<String>,
     /// The files whose text was shown without a secret.
     clean: BTreeSet<String>,
-    staged: BTreeSet<String>,
+    staged: Staged,
     /// The files of the last diff that added a secret; empty if the diff named none.
     in_diff: Option<BTreeSet<String>>,
 }
@@ -142,6 +142,9 @@ impl Leaks {
 
     fn part(&mut self, part: &Part, shown: &Shown, held: &mut Committed) {
         let words: Vec<&str> = part.words.iter().map(String::as_str).collect();
+        if part.deed != Deed::Commit {
+            self.staged.note(&part.words);
+        }
         let operands = || words.iter().skip(2).filter(|word| !word.starts_with('-')).copied();
         match (part.deed, words.as_slice()) {
             (Deed::Diff, _) if shown.adds_secret => self.in_diff = Some(shown.adding.clone()),
@@ -153,15 +156,12 @@ impl Leaks {
             }
             // Several files are shown together, or one of them in part.
             (Deed::Read, ["cat", path]) => self.read(path, shown),
-            (_, ["git", "add" | "stage", ..]) => self.staged.extend(operands().map(str::to_owned)),
             (_, ["git", "reset" | "restore" | "unstage" | "stash" | "checkout", ..]) => {
-                self.staged.clear();
                 self.in_diff = None;
             }
             (_, ["git", "rm", ..]) => {
                 for path in operands() {
                     self.forget(path);
-                    self.staged.retain(|known| !is_same(known, path));
                     self.in_diff = self.in_diff.take().filter(|files| !files.is_empty() && !has(files, path));
                 }
             }
@@ -187,46 +187,19 @@ impl Leaks {
                 }
             }
             (Deed::Commit, _) => {
-                let named = shown.created.iter().chain(&self.staged).map(String::as_str);
-                let taken: Vec<&str> = named.chain(committed_paths(&words)).collect();
+                let mut taken = self.staged.commit(&part.words);
+                taken.extend(shown.created.iter().cloned());
                 held.holds_secret |= holds_secret(part)
                     || self.in_diff.is_some()
                     || taken.iter().any(|path| has(&self.files, path));
-                let is_private = |path: &&&str| secret::is_private_file(path) && !has(&self.clean, path);
-                held.private_files.extend(taken.iter().filter(is_private).map(|path| (*path).to_owned()));
+                let is_seen = |path: &str| has(&self.files, path) || has(&self.clean, path);
+                let is_private = |path: &String| secret::is_private_file(path) && !is_seen(path);
+                held.private_files.extend(taken.into_iter().filter(is_private));
                 held.holds_secret |= !held.private_files.is_empty();
-                self.staged.clear();
                 self.in_diff = None;
             }
             _ => {}
         }
-    }
-}
-
-/// Returns the paths that a commit is given; the value of an option, as its message, is none.
-fn committed_paths<'a>(words: &[&'a str]) -> Vec<&'a str> {
-    let mut paths = Vec::new();
-    let mut rest = words.iter().skip(2);
-    let mut has_options = true;
-    while let Some(word) = rest.next() {
-        match word.strip_prefix('-').filter(|_| has_options) {
-            Some("-") => has_options = false,
-            Some(option) if takes_value(option) => drop(rest.next()),
-            Some(_) => {}
-            None => paths.push(*word),
-        }
-    }
-    paths
-}
-
-/// Returns whether the word after an option of `git commit`, without its first dash, is the option's value.
-fn takes_value(option: &str) -> bool {
-    const LONG: [&str; 7] =
-        ["-author", "-date", "-file", "-message", "-reedit-message", "-reuse-message", "-template"];
-    match option.starts_with('-') {
-        true => LONG.contains(&option),
-        // In `-am text` the last letter takes the value; in `-mtext` it is attached.
-        false => option.find(['m', 'F', 'C', 'c', 't']).is_some_and(|at| at + 1 == option.len()),
     }
 }
 
@@ -250,11 +223,4 @@ fn is_telling(path: &str) -> bool {
 
 fn has(files: &BTreeSet<String>, path: &str) -> bool {
     files.iter().any(|known| is_same(known, path))
-}
-
-/// Returns whether two paths name one file, where one of them may begin at another folder.
-fn is_same(left: &str, right: &str) -> bool {
-    let (left, right) = (left.trim_start_matches("./"), right.trim_start_matches("./"));
-    let ends = |long: &str, short: &str| long.strip_suffix(short).is_some_and(|rest| rest.ends_with('/'));
-    !left.is_empty() && !right.is_empty() && (left == right || ends(left, right) || ends(right, left))
 }

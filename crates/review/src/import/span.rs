@@ -245,6 +245,9 @@ impl Span {
             };
             Box::new(Part { ended, ..part })
         });
+        let private = self.part.iter().flat_map(|part| &part.private_files);
+        self.committed.private_files.extend(private.cloned());
+        self.committed.holds_secret |= !self.committed.private_files.is_empty();
         self
     }
 
