@@ -179,7 +179,11 @@ impl From<StoreError> for CliError {
         let code = match &error {
             StoreError::NotAStore { .. } | StoreError::UnknownFormat { .. } => Code::NotAStore,
             StoreError::Disk(error) if error.kind == DiskErrorKind::NotAFolder => Code::NotAStore,
-            StoreError::Disk(error) if matches!(error.kind, DiskErrorKind::NotPlain(_)) => Code::Damaged,
+            StoreError::Disk(error)
+                if matches!(error.kind, DiskErrorKind::NotPlain(_) | DiskErrorKind::Altered(_)) =>
+            {
+                Code::Damaged
+            }
             StoreError::NoSuchRun { .. } | StoreError::PrefixNotFound { .. } => Code::NoSuchRun,
             StoreError::PrefixAmbiguous { .. } => Code::Ambiguous,
             StoreError::RunConflict { .. }

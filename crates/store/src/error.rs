@@ -167,10 +167,10 @@ pub enum StoreError {
 impl StoreError {
     /// Returns whether the system refused the operation, which says nothing about the bytes of the store.
     pub fn is_refused_by_the_system(&self) -> bool {
-        use DiskErrorKind::{Exists, Missing, NotAFile, NotAFolder, NotPlain};
+        use DiskErrorKind::{Altered, Exists, Missing, NotAFile, NotAFolder, NotPlain};
         match self {
             Self::Disk(error) => {
-                !matches!(error.kind, Missing | Exists | NotAFolder | NotAFile | NotPlain(_))
+                !matches!(error.kind, Missing | Exists | NotAFolder | NotAFile | NotPlain(_) | Altered(_))
             }
             Self::Database(_) => true,
             _ => false,
@@ -379,6 +379,9 @@ pub enum DiskErrorKind {
     /// A link, a pipe or a device is where a store has a file or a folder.
     #[error("{0}")]
     NotPlain(String),
+    /// The file holds something else than its place in the store says.
+    #[error("{0}")]
+    Altered(String),
     /// The file system does not support the operation.
     #[error("the file system does not support it")]
     Unsupported,

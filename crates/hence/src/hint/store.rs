@@ -71,6 +71,9 @@ fn for_disk(kind: &DiskErrorKind) -> Option<&'static str> {
         DiskErrorKind::NotPlain(_) => Some(
             "it was not followed; look where it leads, remove it, and ask whoever made this store why it is there",
         ),
+        DiskErrorKind::Altered(_) => Some(
+            "restore the file from a copy of the store, or remove it; `hence doctor` names every such file",
+        ),
         DiskErrorKind::Missing => Some("create the parent folder, or name another folder with --store"),
         DiskErrorKind::PermissionDenied | DiskErrorKind::ReadOnly => {
             Some("name a folder you may write to with --store; commands that only read still work")

@@ -153,6 +153,14 @@ fn what_is_not_a_tombstone_of_its_run_is_named() {
         let said = String::from_utf8_lossy(&found.stdout).into_owned();
         assert!(said.contains("removed/one: it is not the tombstone"), "{said}");
     }
+    // The stone of one run under the name of another.
+    world.write(".hence/removed/one", &stone).write(".hence/removed/zz", &stone);
+    for command in [&["doctor"][..], &["verify", "zz"]] {
+        let found = world.ask(command);
+        let said = format!("{}{}", String::from_utf8_lossy(&found.stdout), found.stderr);
+        assert!(found.code != 0 && said.contains("zz"), "{command:?}: {said}");
+    }
+    std::fs::remove_file(world.path(".hence/removed/zz")).unwrap();
     std::fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink(world.path("elsewhere"), &path).unwrap();
     for command in [&["doctor"][..], &["verify", "--all"]] {

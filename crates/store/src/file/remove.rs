@@ -129,7 +129,7 @@ impl FileStore {
             None => Ok(()),
             Some(reason) => {
                 let source = Arc::new(io::Error::other(reason.clone()));
-                let kind = DiskErrorKind::NotPlain(reason);
+                let kind = DiskErrorKind::Altered(reason);
                 Err(DiskError { action: Action::Read, path, kind, source }.into())
             }
         }
