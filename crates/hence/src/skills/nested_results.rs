@@ -75,12 +75,11 @@ pub(super) fn difference(
     let mut children = Vec::new();
     for run in runs {
         match read(store, run) {
-            Ok(child) => children.push(child),
+            Ok(child) => children.extend(child.map(|child| (*run, child))),
             Err(error) => return Some(format!("{run}: its results cannot be read: {}", error.message)),
         }
     }
-    let children: Vec<Child> = children.into_iter().flatten().collect();
-    for (run, child) in runs.iter().zip(&children) {
+    for (run, child) in &children {
         if let Some(difference) = calls_difference(outcome, child, around) {
             return Some(format!("{run}: {difference}"));
         }
@@ -88,7 +87,7 @@ pub(super) fn difference(
             (other.place.iteration, other.place.item) == (child.place.iteration, child.place.item)
                 && other.place.attempt > child.place.attempt
         };
-        if children.iter().any(is_last) {
+        if children.iter().any(|(_, other)| is_last(other)) {
             continue;
         }
         let (Some(outputs), StepStatus::Completed) = (&child.outputs, outcome.status) else { continue };
@@ -96,7 +95,7 @@ pub(super) fn difference(
             return Some(format!("{run}: its outputs are not what step {} records", outcome.step_id));
         }
     }
-    let failed: Vec<Value> = children.iter().flat_map(|child| child.failed.clone()).collect();
+    let failed: Vec<Value> = children.iter().flat_map(|(_, child)| child.failed.clone()).collect();
     let recorded = outcome.meta.get(NESTED_ERRORS_KEY).and_then(Value::as_array).unwrap_or_default();
     if failed != recorded && children.len() == runs.len() {
         return Some(format!("step {}: what failed in them is not what it records", outcome.step_id));
@@ -104,7 +103,7 @@ pub(super) fn difference(
     // The counters of a step that calls only skills are the sums of theirs.
     if outcome.called.keys().all(|id| id.starts_with("skill:")) && children.len() == runs.len() {
         let (mut metrics, mut usage) = (TraceMetrics::default(), Usage::default());
-        for child in &children {
+        for (_, child) in &children {
             metrics.add(child.metrics);
             usage.add(&child.cost);
         }
