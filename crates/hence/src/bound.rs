@@ -3,7 +3,7 @@
 use hence_store::StoreHandle;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hence_canon::{Digest, Float, Object, Value};
+use hence_canon::{Digest, Float, Object, Value, did_you_mean};
 use hence_capabilities::{Declarations, Library};
 use hence_cognition::budget::{Limits, Usage};
 use hence_cognition::capability::{Registry as _, Safety, breach};
@@ -187,8 +187,10 @@ fn has_failed(status: &CallStatus) -> bool {
 impl Callees for BoundCallees {
     fn find(&self, capability: &str) -> Result<Determinism, String> {
         let Some(spec) = self.library.capability(capability) else {
+            let callees = self.library.callees();
+            let meant = did_you_mean(capability, callees.iter().map(|id| &**id));
             let declared = names(self.library.declarations());
-            return Err(format!("there is no capability `{capability}`; {declared}"));
+            return Err(format!("there is no capability `{capability}`; {declared}{meant}"));
         };
         if spec.safety != Safety::default() {
             return Err(format!(
@@ -327,7 +329,7 @@ fn usable(reply: &Reply, check: impl FnOnce(&Object) -> Result<(), String>) -> R
 fn names(declared: &Declarations) -> String {
     let names: Vec<&str> = declared.iter().map(|(id, _)| &**id).collect();
     match names.as_slice() {
-        [] => "none is declared, see --capabilities".to_owned(),
+        [] => "none is declared besides the built-in ones, see --capabilities".to_owned(),
         names => format!("declared are {}", names.join(", ")),
     }
 }

@@ -49,7 +49,7 @@ pub(crate) use repl::words as split_words;
 pub(crate) use review::ReviewCommand;
 pub(crate) use run::start as start_run;
 pub(crate) use runs::RUN_STATUSES;
-pub(crate) use show::find_record;
+pub(crate) use show::{find_record, step_at};
 pub(crate) use store::StoreCommand;
 pub(crate) use trace::{TraceCommand, append_missing_end};
 

@@ -220,6 +220,9 @@ impl Context {
         for cause in error.causes() {
             talk(fit(&format!("  caused by: {}", escape(&cause)), width));
         }
+        if self.quiet {
+            return;
+        }
         let hint = escape(error.hint.as_str());
         tagged(cyan, "hint", &format!("{hint}; `hence explain {}` says more", error.code));
     }

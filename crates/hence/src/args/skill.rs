@@ -192,7 +192,7 @@ pub(crate) struct ImportCapabilitiesArgs {
 pub(crate) struct AnswerArgs {
     #[command(flatten)]
     pub(crate) run: RunRef,
-    /// The step that waits, or the key of one of its calls [default: the place after RUN, as RUN:STEP]
+    /// The step that waits, or the key of one of its calls [default: the place after RUN, as RUN:STEP, or the only one that waits]
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) step: String,
     /// The answer as the question asks for it: a text without quotes, yes or no, a number, JSON, or @FILE for the contents of a file (@@ begins a text with @)
@@ -222,7 +222,7 @@ pub(crate) struct AnswerArgs {
 pub(crate) struct ForkArgs {
     #[command(flatten)]
     pub(crate) run: RunRef,
-    /// The first step that is not shared; for a problem or variables also the index of its record [default: the place after RUN]
+    /// The first step that is not shared, or the index of its record [default: the place after RUN]
     #[arg(long, value_name = "STEP", default_value = "", hide_default_value = true)]
     pub(crate) from: String,
     /// Set a value before that step: vars.limit=3 or /inputs/log=@FILE for a skill, settings.NAME=VALUE or inputs.NAME=VALUE for a problem, NAME=VALUE for variables; may be repeated

@@ -250,12 +250,16 @@ impl Text for Rows<'_> {
 
 /// Shows the records of a run as they are appended, then what it waits for or how it ended.
 pub(super) fn watch(context: &Context, args: &WatchArgs) -> Result<Exit, CliError> {
-    let run = Address::find(context, &args.run)?.run;
+    let Address { run, at } = Address::find(context, &args.run)?;
     if !context.is_json() {
         let journal = Journal::of_run(context, &run)?;
-        let report = listed(&journal, &RunTimes::of(&journal), 0, 0);
+        let from = match &at {
+            Some(at) => find_record(&journal, at)?.get(),
+            None => 0,
+        };
+        let report = listed(&journal, &RunTimes::of(&journal), from, 0);
         context.print_as_text(&report)?;
-        follow(context, &run, report.records.last().map_or(0, |record| record.index + 1))?;
+        follow(context, &run, report.records.last().map_or(from, |record| record.index + 1))?;
     }
     super::why::run(context, &WhyArgs { run: run.as_str().into() })
 }

@@ -280,18 +280,21 @@ fn print(
     Ok(Exit::Partial)
 }
 
+/// Returns the name of the step whose result a record is.
+pub(crate) fn step_at(lines: &Lines<'_>, profile: &Profile, index: RecordIndex) -> Option<String> {
+    let line = lines.get(index)?;
+    match Chained::decode(line, profile).map(|chained| chained.record) {
+        Ok(Record::Step(step)) => Some(step.result.step().to_string()),
+        _ => None,
+    }
+}
+
 /// Finds a record by its index, or the last execution of a step by its name.
 pub(crate) fn find_record(journal: &Journal, name: &str) -> Result<RecordIndex, CliError> {
     let lines = Lines::of(&journal.bytes);
     let total = lines.count().get();
     let profile = journal.profile();
-    let step_of = |index: u64| {
-        let line = lines.get(RecordIndex::new(index)).unwrap_or_default();
-        match Chained::decode(line, &profile).map(|chained| chained.record) {
-            Ok(Record::Step(step)) => Some(step.result.step().to_string()),
-            _ => None,
-        }
-    };
+    let step_of = |index: u64| step_at(&lines, &profile, RecordIndex::new(index));
     let nothing = || {
         let steps: std::collections::BTreeSet<String> = (1..total).filter_map(step_of).collect();
         let meant = did_you_mean(name, steps.iter().map(String::as_str));

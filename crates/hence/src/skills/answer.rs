@@ -114,8 +114,9 @@ impl<'a> GivenAnswer<'a> {
 /// Reads an answer, checks it against its question and logs it; with `--resume` the run then continues.
 pub(crate) fn answer(context: &Context, args: &AnswerArgs) -> Result<Exit, CliError> {
     let address = Address::find(context, &args.run)?;
-    let step = address.required(&args.step)?;
-    let given = GivenAnswer::of(args, &address.run, &step);
+    let named = Some(args.step.as_str()).filter(|step| !step.is_empty());
+    let step = address.at_or(named)?.unwrap_or_default();
+    let given = GivenAnswer::of(args, &address.run, step);
     let (journal, report) = record_answer(context, &given)?;
     if args.resume {
         let run = kind::open(&journal, &[], Purpose::Resume(args.imported.imported()))?;
@@ -201,24 +202,26 @@ fn note_answer(writer: &mut dyn RunWriter, call: &CallName) {
 
 /// Finds the waiting call that a step id or a key names.
 fn asked(context: &Context, run: &str, history: &CallHistory, place: &str) -> Result<CallName, CliError> {
-    let is_meant = |call: &CallName| &*call.step == place || &*call.key == place;
+    let is_meant = |call: &CallName| place.is_empty() || &*call.step == place || &*call.key == place;
     let is_open = |status: &CallStatus| matches!(status, CallStatus::Asked(_) | CallStatus::Begun);
     let meant: Vec<(&CallName, &CallStatus)> = history.calls().filter(|(call, _)| is_meant(call)).collect();
     let open: Vec<&CallName> =
         meant.iter().filter(|(_, status)| is_open(status)).map(|(call, _)| *call).collect();
     match open.as_slice() {
         [call] => Ok((*call).clone()),
-        [] if meant.is_empty() => {
+        [] if meant.is_empty() || place.is_empty() => {
             let open = || history.calls().filter(|(_, status)| is_open(status)).map(|(call, _)| call);
             let meant = did_you_mean(place, open().map(|call| &*call.step));
-            let message = format!("run {run}: nothing waits for an answer at {place}{meant}");
+            let at = if place.is_empty() { String::new() } else { format!(" at {place}{meant}") };
+            let message = format!("run {run}: nothing waits for an answer{at}");
             let waiting = open().map(|call| format!("waiting: {} ({})", call.step, call.key));
             let hint = hint::why_waiting(context, run);
             Err(CliError::new(Code::NotAsked, message).with_hint(hint).with_findings(waiting))
         }
         [] => Err(refused(run, RefusedAnswer::Answered(place.into()))),
         several => {
-            let message = format!("run {run}: {} calls of {place} wait for an answer", several.len());
+            let of = if place.is_empty() { String::new() } else { format!(" of {place}") };
+            let message = format!("run {run}: {} calls{of} wait for an answer", several.len());
             let keys = several.iter().map(|call| &call.key);
             Err(CliError::new(Code::NotAsked, message).with_hint(hint::ANSWER_BY_KEY).with_findings(keys))
         }

@@ -7,7 +7,7 @@ use hence_capabilities::Library;
 use hence_cognition::budget::Limits;
 use hence_cognition::run::StepOutcome;
 use hence_engine::{Blobs, MemorySink, Sink, SinkError};
-use hence_journal::{Reader, Sealed};
+use hence_journal::{Lines, Reader, Sealed};
 use hence_skills::{
     Carried, EffectiveRecord, ForkError, Links, NewSkillRun, Origin, Pinned, RecordKind, carry_over,
     effective_records, first_failed, shared_before, shared_records,
@@ -19,6 +19,7 @@ use super::again::{ActingCalls, Again};
 use super::{SKILL, SkillDocument, capabilities, given, secrets};
 use crate::args::skill::ForkArgs;
 use crate::code::Code;
+use crate::commands::{find_record, step_at};
 use crate::context::Context;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -33,6 +34,13 @@ use crate::{guard, hint, input};
 pub(crate) fn fork(context: &Context, journal: &Journal, args: &ForkArgs) -> Result<Exit, CliError> {
     let origin = StoredSkillRun::require(journal)?;
     let before = origin.read_back(journal)?;
+    // The index of a record stands for its step, as in `RUN@INDEX`.
+    let is_index = origin.prepared.skill().step(&args.from).is_none() && args.from.parse::<u64>().is_ok();
+    let recorded = match is_index {
+        true => step_at(&Lines::of(&journal.bytes), &journal.profile(), find_record(journal, &args.from)?),
+        false => None,
+    };
+    let args = &ForkArgs { from: recorded.unwrap_or_else(|| args.from.clone()), ..args.clone() };
     let from: Arc<str> = args.from.as_str().into();
     let run = other_capabilities(StoredSkillRun::require(journal)?, &args.capabilities.capabilities)?;
     let run = match &args.with {

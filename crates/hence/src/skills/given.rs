@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hence_canon::{Object, Value, did_you_mean};
-use hence_cognition::skill::{Skill, TypeName};
+use hence_cognition::skill::{Need, Skill, TypeName};
 
 use crate::args::skill::SkillRunArgs;
 use crate::code::Code;
 use crate::error::CliError;
-use crate::input;
+use crate::{hint, input};
 
 /// Reads the inputs: those of the file, replaced by those of single options.
 pub(crate) fn inputs(args: &SkillRunArgs, skill: &Skill) -> Result<Object, CliError> {
@@ -29,6 +29,15 @@ pub(crate) fn inputs(args: &SkillRunArgs, skill: &Skill) -> Result<Object, CliEr
         inputs = inputs.with(name, one(skill, name, value)?);
     }
     let unknown = inputs.keys().find(|name| !skill.inputs.iter().any(|(declared, _)| declared == *name));
+    // `null` has every type, so nothing later would refuse it.
+    let is_null = |name: &str| inputs.get(name).is_some_and(Value::is_null);
+    let empty = skill.inputs.iter().find(|(name, field)| field.need == Need::Required && is_null(name));
+    if let (None, Some((name, field))) = (unknown, empty) {
+        let kind = &field.kind;
+        return Err(refused(format!(
+            "input `{name}` is required: expected a value of type {kind}, found null"
+        )));
+    }
     match unknown {
         None => Ok(inputs),
         Some(name) => {
@@ -93,6 +102,9 @@ fn object(option: &str, file: &str) -> Result<Object, CliError> {
 }
 
 fn document(name: &str, bytes: &[u8]) -> Result<Value, CliError> {
+    if let Some(message) = input::not_a_document(name, bytes) {
+        return Err(CliError::new(Code::NotJson, message).with_hint(hint::NOT_A_DOCUMENT));
+    }
     let document = hence_yaml::parse(bytes);
     document
         .map(|document| document.value().clone())

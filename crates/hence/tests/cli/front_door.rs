@@ -308,6 +308,79 @@ fn answers_are_typed_by_their_question() {
 }
 
 #[test]
+fn the_words_of_a_command_name_the_schema_of_what_it_prints() {
+    let world = World::new();
+    for (words, name) in [(&["trace", "grade"][..], "trace-grade"), (&["vars", "get"], "vars-get")] {
+        let by_words = world.ask(&[&["schema"], words].concat());
+        assert_eq!(by_words.code, 0, "{}", by_words.stderr);
+        assert_eq!(by_words.json(), world.ask(&["schema", name]).json());
+    }
+}
+
+#[test]
+fn the_only_question_is_answered_without_naming_its_step() {
+    let world = World::new();
+    world.write("q.yaml", question(""));
+    world.ask(&["run", "q.yaml", "--run-id", "r"]);
+    let answered = world.ask(&["answer", "r", "--value", "fine", "--resume", "--json"]);
+    assert_eq!(answered.json()["outputs"]["said"], "fine", "{}", answered.stderr);
+    let refused = world.refused(&["answer", "r", "--value", "again"]);
+    assert!(refused.contains("nothing waits for an answer\n"), "{refused}");
+}
+
+#[test]
+fn a_place_in_a_run_is_heard_by_watch_and_fork() {
+    let world = with_path();
+    world.out("new skill notes");
+    let input = r#"notes=["buy milk"]"#;
+    assert_eq!(world.ask(&["run", "notes/skill.yaml", "--run-id", "r", "--input", input]).code, 0);
+    let records = world.ask(&["log", "r", "--limit", "0", "--json"]).json();
+    let step = records["records"][2]["what"].as_str().unwrap().to_owned();
+    let watched = world.out("watch r@2");
+    assert!(watched.contains(&step) && !watched.contains("header"), "{watched}");
+    assert!(world.refused(&["watch", "r@99"]).contains("E0403"));
+    let by_index = world.ask(&["fork", "r@2", "--run-id", "by-index", "--json"]);
+    assert_eq!(by_index.code, 0, "{}", by_index.stderr);
+    let problem = String::from_utf8(world.read(".hence/runs/by-index/problem.json")).unwrap();
+    assert!(problem.contains(&format!(r#""from":"{step}""#)), "{problem}");
+}
+
+#[test]
+fn a_required_input_is_not_null_and_a_file_that_is_no_document_is_named() {
+    let world = with_path();
+    world.out("new skill notes");
+    world.write("binary", b"\x7fELF\0\0\0").write("null.json", r#"{"notes": null}"#);
+    for (option, value, said) in [
+        ("--input", "notes=null", "input `notes` is required: expected a value of type array, found null"),
+        ("--inputs", "null.json", "found null"),
+        ("--input", "notes=", "is empty: expected a document"),
+        ("--input", "notes=@binary", "binary is not text: expected a document"),
+    ] {
+        let refused = world.refused(&["run", "notes/skill.yaml", option, value]);
+        assert!(refused.contains(said), "{value}: {refused}");
+    }
+    assert!(!world.path(".hence").exists(), "nothing was stored");
+}
+
+#[test]
+fn quiet_errors_have_no_hint() {
+    let world = World::with_run("one");
+    assert!(world.ask(&["show", "two"]).stderr.contains("hint:"));
+    let quiet = world.ask(&["--quiet", "show", "two"]).stderr;
+    assert!(quiet.contains("error[E0202]") && !quiet.contains("hint:"), "{quiet}");
+}
+
+#[test]
+fn an_input_that_is_given_twice_is_refused() {
+    let world = with_path();
+    world.out("new skill notes");
+    let twice = ["run", "notes/skill.yaml", "--input", "notes=[]", "--input", r#"notes=["a"]"#];
+    let refused = world.refused(&twice);
+    assert!(refused.contains("error[E0103]: --input notes is given twice"), "{refused}");
+    assert!(!world.path(".hence").exists(), "nothing was stored");
+}
+
+#[test]
 fn almost_right_words_get_a_suggestion() {
     let world = World::with_run("vendor-choice");
     let meant = |arguments: &[&str]| {

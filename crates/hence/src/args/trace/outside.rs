@@ -38,7 +38,7 @@ pub(crate) struct TraceReproduceArgs {
 
 #[derive(ClapArgs)]
 #[command(
-    after_help = "Example: hence trace bind trace.json --out trace.json\n\nStamps repository, branch, commit and content hash \
+    after_help = "Example: hence trace bind trace.json --out bound.json\n\nStamps repository, branch, commit and content hash \
                   on the trace, and a note `Trace-Id: …` on the commit under refs/notes/ponens."
 )]
 pub(crate) struct TraceBindArgs {

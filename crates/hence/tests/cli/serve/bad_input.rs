@@ -22,6 +22,7 @@ fn what_does_not_exist_or_is_not_understood_is_an_error_with_a_code() {
         ("/runs/first/records/18446744073709551616", (404, "E0403")),
         ("/runs/first/records?from=-1", (400, "E0801")),
         ("/runs/first/records?limit=1001", (400, "E0801")),
+        ("/runs/first/records?limit=0", (400, "E0801")),
         ("/runs/first/records?limit=many", (400, "E0801")),
         ("/runs/first/records?page=1", (400, "E0801")),
         ("/runs/first/records?from=1&from=2", (400, "E0801")),
@@ -47,6 +48,14 @@ fn what_does_not_exist_or_is_not_understood_is_an_error_with_a_code() {
         let (status, code) = served.get(path).error();
         assert_eq!((status, &*code), expected, "{path}");
     }
+    // Bytes that are no text are an error with a code, too, whichever it is.
+    for path in ["/runs/%ff", "/runs/first/records?from=%ff", "/blobs/%ff"] {
+        let (status, code) = served.get(path).error();
+        assert!((400..500).contains(&status) && code.starts_with('E'), "{path}: {status} {code}");
+    }
+    let token = format!("Bearer {}", served.token);
+    let head = served.send("HEAD", "/api/v1/runs", &[("Authorization", &token)], b"");
+    assert_eq!((head.status, head.body.len()), (200, 0));
     hence_testkit::cli::assert_unchanged(&before, &world.stored());
 }
 
