@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hence_canon::{Float, JsonPointer, Kind, Object, Value};
+use hence_canon::{Float, JsonPointer, Kind, Object, Value, did_you_mean};
 
 use super::{Policy, PolicyId};
 
@@ -52,6 +52,14 @@ pub enum LoadErrorKind {
         /// The document and location of the first definition.
         first: String,
     },
+    /// A member that holds policies, or nearly has the name of the one that does: what it holds would not be judged.
+    #[error("nothing reads `{key}`, and what it holds would not be judged{meant}")]
+    UnreadMember {
+        /// The member.
+        key: String,
+        /// The suggestion.
+        meant: String,
+    },
     /// A pack that lists a policy no document defines.
     #[error("the pack lists `{0}`, which no document defines")]
     UnknownMember(String),
@@ -65,6 +73,9 @@ impl Document {
         if reader.found { Ok(()) } else { Err(reader.error(&JsonPointer::root(), LoadErrorKind::NoPolicies)) }
     }
 }
+
+/// Members of a document that hold a list of policies.
+const LISTS: [&str; 2] = ["policies", "policy"];
 
 struct Reader<'a> {
     document: &'a str,
@@ -86,12 +97,16 @@ impl Reader<'_> {
     }
 
     fn object(&mut self, object: &Object, pointer: &JsonPointer) -> Result<(), LoadError> {
-        let listed =
-            ["policies", "policy"].into_iter().find_map(|key| Some((key, object.get(key)?.as_array()?)));
-        if let Some((key, items)) = listed {
+        let listed: Vec<(&str, &[Value])> =
+            LISTS.into_iter().filter_map(|key| Some((key, object.get(key)?.as_array()?))).collect();
+        if !listed.is_empty() {
+            self.refuse_unread(object, pointer)?;
             let header = object.get("pack").and_then(Value::as_object).unwrap_or(object);
             let pack = Pack::read(header);
-            return self.list(items, &pointer.child(key), pack);
+            for (key, items) in listed {
+                self.list(items, &pointer.child(key), pack.clone())?;
+            }
+            return Ok(());
         }
         // A gallery of packs: id → pack.
         let is_pack = |value: &Value| value.get("policies").is_some_and(|list| list.as_array().is_some());
@@ -108,6 +123,29 @@ impl Reader<'_> {
             return Err(self.error(pointer, LoadErrorKind::NoPolicies));
         }
         self.policy(object, pointer).map(|_| ())
+    }
+
+    /// Refuses a member beside the list of policies that seems to be another one: a rule that nobody reads stops nothing.
+    fn refuse_unread(&self, object: &Object, pointer: &JsonPointer) -> Result<(), LoadError> {
+        let is_policy = |value: &Value| ["formula", "policy_id"].iter().any(|key| value.get(key).is_some());
+        let holds_policies =
+            |value: &Value| is_policy(value) || value.as_array().unwrap_or_default().iter().any(is_policy);
+        for (key, value) in object.iter() {
+            let is_read = LISTS.contains(&&**key) && value.as_array().is_some() || &**key == "pack";
+            if is_read {
+                continue;
+            }
+            let lower = key.to_lowercase();
+            let meant = match LISTS.contains(&lower.as_str()) {
+                true => format!("; did you mean a list `{lower}`?"),
+                false => did_you_mean(&lower, LISTS),
+            };
+            if holds_policies(value) || !meant.is_empty() {
+                let kind = LoadErrorKind::UnreadMember { key: key.to_string(), meant };
+                return Err(self.error(&pointer.child(&**key), kind));
+            }
+        }
+        Ok(())
     }
 
     fn list(&mut self, items: &[Value], pointer: &JsonPointer, pack: Option<Pack>) -> Result<(), LoadError> {
@@ -364,6 +402,19 @@ mod set_tests {
 
     #[test]
     fn a_pack_that_lists_what_nobody_defines_is_an_error() {
+        for (text, key) in [
+            (r#"{"policies": [@], "polices": [{"id": "q", "formula": "F(x)"}]}"#, "polices"),
+            (r#"{"policy": [@], "polcy": []}"#, "polcy"),
+            (r#"{"policies": [@], "Policies": ["q"]}"#, "Policies"),
+            (r#"{"policies": [@], "extra": [{"id": "q", "formula": "F(x)"}]}"#, "extra"),
+            (r#"{"policies": [@], "more": {"policy_id": "q", "formula": "F(x)"}}"#, "more"),
+        ] {
+            let refused = PolicySet::load(&[document("d", &text.replace('@', P))]).unwrap_err();
+            assert!(refused.to_string().contains(&format!("nothing reads `{key}`")), "{refused}");
+        }
+        let both =
+            r#"{"policies": [@], "policy": [{"id": "q", "formula": "F(x)"}], "description": "two lists"}"#;
+        assert_eq!(ids(&[document("d", &both.replace('@', P))]).len(), 2);
         let pack = document("packs", r#"{"id": "k", "policies": ["ghost"]}"#);
         assert_eq!(error(&[pack]), "packs, `/policies/0`: the pack lists `ghost`, which no document defines");
     }
