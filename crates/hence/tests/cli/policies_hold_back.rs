@@ -184,6 +184,43 @@ fn a_commit_after_failing_tests_is_not_executed_and_passing_tests_let_it_through
 }
 
 #[test]
+fn tests_that_failed_stop_a_commit_however_their_output_says_it() {
+    let failed = [
+        r#"{"summary": "ok", "exit_code": "1"}"#,
+        r#"{"summary": "ok", "exit_code": 1.0}"#,
+        r#"{"summary": "ok", "exit_code": true}"#,
+        r#"{"summary": "ok", "exit_code": "exit status 1"}"#,
+        r#"{"summary": "ok", "ExitCode": 1}"#,
+        r#"{"summary": "ok", "exit-code": 1}"#,
+        r#"{"summary": "ok", "status": 1}"#,
+        r#"{"summary": "ok", "ok": 0}"#,
+        r#"{"summary": "ok", "runs": [{"exit_code": 0}, {"exit_code": 1}]}"#,
+        r#"{"summary": "3 passed", "num_failed": 3}"#,
+        r#"{"summary": "3 passed", "numFailedTests": 1}"#,
+        r#"{"summary": "3 passed", "failed_tests": ["x"]}"#,
+        r#"{"summary": "3 passed", "result": "fail"}"#,
+        r#"{"summary": "3 passed", "state": "failed"}"#,
+    ];
+    let passed = [
+        r#"{"summary": "ok", "exit_code": "0"}"#,
+        r#"{"summary": "ok", "exit_code": 0.0}"#,
+        r#"{"summary": "3 passed", "num_failed": 0}"#,
+        r#"{"summary": "3 passed", "failed_tests": [], "result": "pass"}"#,
+        r#"{"summary": "3 passed", "runs": [{"exit_code": 0}, {"exit_code": 0}]}"#,
+    ];
+    let mut wrong = Vec::new();
+    for (tests, code) in failed.iter().map(|tests| (tests, 1)).chain(passed.iter().map(|tests| (tests, 0))) {
+        let world = world(COMMIT);
+        world.write("tests.json", tests);
+        let found = run(&world);
+        if found != code || world.path("committed").exists() != (code == 0) {
+            wrong.push(format!("{tests}: {found}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
 fn tests_that_fail_after_others_passed_stop_a_commit() {
     let steps = "  - {id: unit, uses: tests.run}\n  - {id: more, uses: tests.more}\n  \
                  - {id: commit, uses: git.commit, input: {message: done}}\n";

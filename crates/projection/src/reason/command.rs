@@ -4,7 +4,7 @@ use hence_canon::{Object, Value};
 use hence_engine::{CALL_MEMBER, resolve};
 use hence_journal::RecordIndex;
 use hence_review::command::{
-    Callee, Deed, EXIT_CODES, Ended, LineEnd, NamedFile, Part, Ran, folder_given, line_of, lines_given,
+    Callee, Deed, Ended, LineEnd, NamedFile, Part, Ran, exit_codes, folder_given, line_of, lines_given,
     merged, parts, push_given,
 };
 use hence_review::model::{
@@ -176,8 +176,6 @@ fn ended(part: &Part) -> Option<Object> {
 /// Returns how a command line of a call ended, as its output says.
 fn line_end(output: Option<&Value>) -> LineEnd {
     let Some(output) = output else { return LineEnd::Hidden };
-    match EXIT_CODES.iter().find_map(|key| output.get(key)?.as_i64()) {
-        Some(0) | None => LineEnd::Well,
-        Some(_) => LineEnd::Badly,
-    }
+    let codes = output.as_object().map(exit_codes).unwrap_or_default();
+    if codes.iter().any(|code| *code != 0) { LineEnd::Badly } else { LineEnd::Well }
 }

@@ -350,6 +350,10 @@ impl Call<'_> {
             Some(code) => result.with("exit_code", code),
             None => result,
         };
+        // The members that say it may not be among those that a trace shows.
+        let is_failed_check =
+            kind::checks(self.kind) && self.deed.owns_output() && facts::says_failed(outcome, &result);
+        let result = if is_failed_check { result.with("status", "failed") } else { result };
         let hides = outcome.status == StepStatus::Completed && !self.deed.owns_exit_code();
         let result = match hides && (!kind::checks(self.kind) || result.get("status").is_none()) {
             true => result.with("status", "unknown"),

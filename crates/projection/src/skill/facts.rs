@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use hence_canon::{Float, Object, Value};
 use hence_cognition::run::{CallOutcome, MadeCall, StepOutcome};
 use hence_cognition::state::StepStatus;
-use hence_review::command::EXIT_CODES;
+use hence_review::command::exit_codes;
+use hence_review::ending;
 use hence_review::model::{Evidence, ExecutionMetadata, Number};
 use hence_review::secret;
 use hence_review::vocabulary::{ActionType, ActivityType, EvidenceType};
@@ -111,6 +112,16 @@ pub(super) fn result(kind: ActionType, outcome: &StepOutcome) -> Option<Object> 
     (!result.is_empty()).then_some(result)
 }
 
+/// Returns whether the output of a check says that it did not pass, by an exit code, a status, a count or its words, and the result
+/// that a trace shows of it does not.
+pub(super) fn says_failed(outcome: &StepOutcome, shown: &Object) -> bool {
+    let Some(produced) = &outcome.produced else { return false };
+    let Some(output) = produced.as_object() else { return false };
+    let summary = crate::text::summary(produced);
+    let is_failed = |object: &Object| ending::of_output(object, &summary).is_some_and(|ending| !ending.well);
+    is_failed(output) && !is_failed(shown)
+}
+
 /// Returns whether nobody knows if a call that acts happened.
 pub(super) fn is_undecided(outcome: &StepOutcome) -> bool {
     let is_open = |call: &MadeCall| {
@@ -125,11 +136,8 @@ pub(super) fn exit_code(outcome: &StepOutcome) -> Option<i64> {
     let mut codes = Vec::new();
     // A loop gives a list of codes, a scatter one object per branch.
     let branches = produced.as_object().into_iter().flat_map(Object::iter).map(|(_, branch)| branch);
-    for object in std::iter::once(produced).chain(branches) {
-        for value in EXIT_CODES.iter().filter_map(|key| object.get(key)) {
-            codes.extend(value.as_i64());
-            codes.extend(value.as_array().unwrap_or_default().iter().filter_map(Value::as_i64));
-        }
+    for object in std::iter::once(produced).chain(branches).filter_map(Value::as_object) {
+        codes.extend(exit_codes(object));
     }
     codes.iter().copied().find(|code| *code != 0).or(codes.first().copied())
 }

@@ -9,6 +9,7 @@ mod builders;
 mod code;
 mod echoed;
 mod ended;
+mod exit_code;
 mod files;
 mod formatters;
 mod git;
@@ -38,16 +39,13 @@ use crate::vocabulary::{ActionType, ActivityType};
 
 pub use echoed::echoed_end;
 pub use ended::{Signs, is_failed_line, without_commits};
+pub use exit_code::exit_codes;
 pub use given::{Callee, folder_given, lines_given, push_given};
 pub use names::ShellNames;
 pub use patched::{Patched, patched};
 pub(crate) use staged::{Staged, is_same};
 pub use tools::{part_of_tool, private_files_given};
 pub use walk::{parts, parts_after};
-
-/// Members of a result that hold the exit code of a command.
-pub const EXIT_CODES: &[&str] =
-    &["exit_code", "exitCode", "exit_status", "exitStatus", "returncode", "return_code", "returnCode", "rc"];
 
 /// The kind of thing a command did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,13 +5,15 @@ use hence_canon::{Object, Value};
 use super::Stated;
 
 /// Members that hold a status word.
-const STATUSES: &[&str] = &["status", "outcome", "conclusion", "state"];
+const STATUSES: &[&str] = &["status", "outcome", "conclusion", "state", "result", "verdict"];
 /// Members that are true, or count something, when all is well.
 #[rustfmt::skip]
 const WELL: &[&str] = &[
     "passed", "ok", "success", "succeeded", "holds", "valid", "passes", "passing", "numPassedTests", "tests_passed",
     "passed_count", "successes",
 ];
+/// Members that are flags also when they are numbers.
+const FLAGS: &[&str] = &["ok", "holds", "valid"];
 /// Members that count what passed.
 #[rustfmt::skip]
 const PASS_COUNTS: &[&str] = &[
@@ -34,7 +36,7 @@ const ERRORS: &[&str] = &["error", "error_message", "exception"];
 /// Members that hold the counts of a test run as an object of their own, or a list of the results of single tests.
 #[rustfmt::skip]
 const TOTALS: &[&str] = &[
-    "summary", "stats", "totals", "counts", "results", "tests", "test_results", "testResults", "cases", "suites", "checks",
+    "summary", "stats", "totals", "counts", "results", "tests", "test_results", "testResults", "cases", "suites", "checks", "runs",
 ];
 /// Members that count what there was, and what of it was run.
 const TOTAL_COUNTS: &[&str] = &["tests", "total", "test_count", "numTotalTests", "total_tests", "count"];
@@ -43,7 +45,7 @@ const RUN_COUNTS: &[&str] = &["tests_run", "testsRun", "tests_executed", "execut
 #[rustfmt::skip]
 const SKIPPED: &[&str] = &["skipped", "pending", "ignored", "todo", "numPendingTests", "skips", "disabled", "deselected", "xfailed"];
 /// Members that a result of a process has beside its code.
-const OF_PROCESS: &[&str] = &["stdout", "stderr", "output", "signal", "command", "cmd"];
+const OF_PROCESS: &[&str] = &["stdout", "stderr", "output", "signal", "command", "cmd", "summary"];
 
 /// The lists inside of lists that are read.
 const DEPTH_MAX: usize = 6;
@@ -69,7 +71,10 @@ fn strongest(said: impl IntoIterator<Item = Stated>) -> Stated {
 
 fn inside(object: &Object, depth: usize) -> Stated {
     let totals = TOTALS.iter().filter_map(|key| object.get(key)).map(|value| parts(value, depth + 1));
-    strongest(status(object).into_iter().chain([counts(object)]).chain(totals))
+    let codes = crate::command::exit_codes(object);
+    // A code of zero says that it ended, not that it found nothing.
+    let code = codes.iter().any(|code| *code != 0).then_some(Stated::Badly);
+    strongest(status(object).into_iter().chain(code).chain([counts(object)]).chain(totals))
 }
 
 /// Reads the counts of an object, or the results of single tests, of which some may have been passed over.
@@ -127,6 +132,7 @@ fn counts(object: &Object) -> Stated {
     let badly = bad.contains(&true)
         || is_signalled
         || WELL.iter().any(|key| object.get(key).is_some_and(is_false))
+        || FLAGS.iter().any(|key| object.get(key).and_then(Value::as_i64) == Some(0))
         || ERRORS.iter().any(is_filled);
     // Fewer passed than there were, less those that were passed over.
     let (all, passed, skipped) = (number(TOTAL_COUNTS), number(PASS_COUNTS), number(SKIPPED).unwrap_or(0));

@@ -1,6 +1,6 @@
 //! The ending of an action: by exit codes and results first, by the words of its summary only when nothing else says it.
 
-use crate::command::EXIT_CODES;
+use crate::command::exit_codes;
 use crate::vocabulary::{
     ActionType, ActivityType, CoSimulationStatus, ConformanceStatus, ReasoningType, SatModelType,
     VerificationStatus,
@@ -180,9 +180,9 @@ fn code(action: &Action) -> Option<bool> {
 }
 
 fn all_zero<'a>(objects: impl IntoIterator<Item = &'a Object>) -> Option<bool> {
-    let codes = objects.into_iter().flat_map(|object| {
-        EXIT_CODES.iter().filter_map(|key| integer(object.get(key)?)).chain(counts::process_code(object))
-    });
+    let codes = objects
+        .into_iter()
+        .flat_map(|object| exit_codes(object).into_iter().chain(counts::process_code(object)));
     codes.fold(None, |well: Option<bool>, code| Some(well.unwrap_or(true) && code == 0))
 }
 
@@ -194,10 +194,6 @@ fn result(action: &Action) -> Stated {
         Some(result) => counts::stated_by(result, execution),
         None => execution.unwrap_or(Stated::Silent),
     }
-}
-
-fn integer(value: &Value) -> Option<i64> {
-    value.as_i64().or_else(|| value.as_str()?.trim().parse().ok())
 }
 
 #[cfg(test)]

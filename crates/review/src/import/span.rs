@@ -9,7 +9,7 @@ use hence_canon::time::{Instant, IsoTime};
 use hence_canon::{Object, Value};
 
 use crate::command::{
-    Callee, Deed, EXIT_CODES, Ended, LineEnd, Part, Ran, ShellNames, Signs, folder_given, lines_given,
+    Callee, Deed, Ended, LineEnd, Part, Ran, ShellNames, Signs, exit_codes, folder_given, lines_given,
     merged, part_of_tool, parts_after,
 };
 use crate::secret::{self, Redactions};
@@ -157,8 +157,7 @@ impl StatedEnd {
         let Some(object) = value.as_ref().and_then(Value::as_object) else {
             return Self { exit_code: exec_header::exit_code(text), printed: None };
         };
-        let integer = |value: &Value| value.as_i64().or_else(|| value.as_str()?.trim().parse().ok());
-        let codes = |object: &Object| EXIT_CODES.iter().find_map(|key| integer(object.get(key)?));
+        let codes = |object: &Object| exit_codes(object).first().copied();
         let inner = ["metadata", "result", "output"].iter().filter_map(|key| object.get(key)?.as_object());
         let exit_code = codes(object).or_else(|| inner.into_iter().find_map(codes));
         let printed = ["stdout", "output", "stderr", "text", "content"];
