@@ -34,6 +34,13 @@ fn plain(name: &str) -> (String, String) {
     (found, server.to_lowercase())
 }
 
+/// Returns whether the last word of a tool's name says that it only tells something.
+fn only_tells(name: &str) -> bool {
+    const TELLING: [&str; 10] =
+        ["check", "config", "history", "info", "list", "log", "logs", "plan", "preview", "status"];
+    name.rsplit('_').next().is_some_and(|word| TELLING.contains(&word))
+}
+
 /// Returns what a tool did by its name and its arguments, if the name says it.
 pub fn part_of_tool(name: &str, arguments: &Value) -> Option<Part> {
     let (plain, server) = plain(name);
@@ -81,20 +88,31 @@ pub fn part_of_tool(name: &str, arguments: &Value) -> Option<Part> {
         "delete_file" | "remove_file" | "delete_files" | "delete_directory" | "remove_directory"
         | "delete_folder" | "unlink_file" | "delete_path" | "file_delete" | "rm" => Deed::Delete,
         "move_file" | "rename_file" | "move_path" | "rename_path" => Deed::Rename,
-        "deploy"
-        | "deploy_app"
-        | "deploy_service"
-        | "deploy_to_production"
-        | "deploy_to_prod"
-        | "trigger_deploy"
-        | "deploy_site"
-        | "create_deployment"
-        | "deploy_project" => Deed::Deploy,
-        "create_release" | "publish_release" | "publish_package" | "npm_publish" | "publish"
-            if plain != "publish" =>
+        "deploy" | "trigger_deploy" | "create_deployment" => Deed::Deploy,
+        name if name.starts_with("deploy_") && !only_tells(name) => Deed::Deploy,
+        "release"
+        | "release_package"
+        | "release_version"
+        | "release_app"
+        | "release_to_production"
+        | "release_to_prod"
+        | "publish_package"
+        | "npm_publish"
+        | "publish_npm_package"
+        | "publish_crate"
+        | "publish_version"
+        | "publish_app"
+        | "publish_extension"
+        | "publish_to_npm"
+        | "publish_to_pypi" => Deed::Release,
+        // Events and messages are published, too.
+        "publish"
+            if ["version", "package", "tag", "registry"].iter().any(|key| arguments.get(key).is_some()) =>
         {
             Deed::Release
         }
+        "create_release" | "cut_release" | "make_release" | "do_release" | "publish_release"
+        | "ship_release" | "promote_release" | "tag_release" | "trigger_release" => Deed::Release,
         "drop_table"
         | "drop_database"
         | "delete_database"
@@ -185,6 +203,14 @@ mod tests {
             ("fs.deleteFile", r#"{"path": "a.py"}"#, Some("Delete(a.py)")),
             ("move_file", r#"{"source": "a", "destination": "b"}"#, Some("Rename(a)")),
             ("deploy", r#"{"env": "prod"}"#, Some("Deploy()")),
+            ("deploy_release", "{}", Some("Deploy()")),
+            ("deploy_status", "{}", None),
+            ("mcp__srv__release", r#"{"version": "1.2"}"#, Some("Release()")),
+            ("cut_release", "{}", Some("Release()")),
+            ("publish", r#"{"package": "a"}"#, Some("Release()")),
+            ("publish", r#"{"topic": "orders"}"#, None),
+            ("release_notes", "{}", None),
+            ("release_lock", "{}", None),
             ("push", r#"{"title": "a notification"}"#, None),
             ("commit", "{}", None),
             ("mcp__rooms__book", r#"{"room": 4}"#, None),
