@@ -61,6 +61,14 @@ pub struct Note {
 }
 
 impl StepOutcome {
+    /// Returns what the rounds of a repeated step gave before the last one.
+    pub fn earlier_rounds(&self) -> &[Value] {
+        match self.commits.split_last() {
+            Some((last, earlier)) if Some(last) == self.produced.as_ref() => earlier,
+            _ => &[],
+        }
+    }
+
     /// Returns this outcome as a failure that writes nothing.
     #[must_use]
     pub(crate) fn failed(mut self, failure: Failure) -> Self {

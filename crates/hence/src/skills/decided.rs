@@ -59,6 +59,8 @@ impl DecisionRow {
             })
             .collect();
         let Some(produced) = &outcome.produced else { return rows };
+        let earlier = outcome.earlier_rounds().iter();
+        rows.extend(earlier.filter_map(|round| row(&outcome.input, round.get("value")?, round.get("by"))));
         let (value, by) = (produced.get("value"), produced.get("by"));
         match (value, by) {
             // The answers of items are aligned with the people who gave them.

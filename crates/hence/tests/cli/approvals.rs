@@ -72,6 +72,24 @@ fn decided(trace: &Value) -> (String, String, Value) {
 const YES_OR_NO: &str = r#", options: ["yes", "no"], approves: ["yes"], rejects: ["no"]"#;
 
 #[test]
+fn a_question_that_is_asked_again_keeps_every_answer_on_record() {
+    let again =
+        "    config: {while: {condition: \"vars.answer != 'yes'\", max_iterations: 3}}\n  - id: delete";
+    let world = world(&SKILL.replace("QUESTION", YES_OR_NO).replacen("  - id: delete", again, 1));
+    assert_eq!(world.ask(&["run", "clean.yaml", "--run-id", "r"]).code, 3);
+    for (value, by) in [("no", "boss"), ("yes", "eve")] {
+        world.ask(&["answer", "r", "approve", "--value", value, "--by", by, "--resume"]);
+    }
+    assert!(world.path("deleted").exists());
+    let trace = ask_json(&world, &["trace", "export", "r"]);
+    let result = &trace["actions"][1]["result"];
+    assert_eq!((&result["decision"], &result["by"]), (&json!("approved"), &json!("eve")), "{result}");
+    assert_eq!(result["earlier_answers"], json!([{"answer": "no", "by": "boss", "decision": "rejected"}]));
+    let why = world.cli(&["why", "r"]);
+    assert!(why.contains("approve by boss: \"no\"") && why.contains("approve by eve: \"yes\""), "{why}");
+}
+
+#[test]
 fn only_a_declared_answer_becomes_an_approval_or_a_rejection() {
     let is = |kind: &str, artifact: &str, decision: Value| (kind.to_owned(), artifact.to_owned(), decision);
     let approved = is("Approve", "UserApproval", json!("approved"));

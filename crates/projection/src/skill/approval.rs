@@ -178,7 +178,23 @@ pub(super) fn question_members(input: &Value) -> Vec<(&'static str, Value)> {
 /// Returns the result of a question's action: the answer, its meaning, and who gave it.
 pub(super) fn result(outcome: &StepOutcome, stance: Stance) -> Object {
     let answer = outcome.produced.as_ref().and_then(answer_in);
+    // The last round of a loop decides; who said what before it is on record, too.
+    let round = |round: &Value| {
+        let answer = answer_in(round)?;
+        let decision = Stance::of(&outcome.input, answer).word();
+        let by = round.get("by").and_then(Value::as_str);
+        let members = [
+            ("answer", Some(answer.clone())),
+            ("by", by.map(Value::from)),
+            ("decision", decision.map(Value::from)),
+        ];
+        Some(Value::from(
+            members.into_iter().filter_map(|(key, value)| Some((key, value?))).collect::<Object>(),
+        ))
+    };
+    let earlier: Vec<Value> = outcome.earlier_rounds().iter().filter_map(round).collect();
     let members = [
+        (!earlier.is_empty()).then(|| ("earlier_answers", Value::from(earlier))),
         stance.word().map(|word| ("decision", Value::from(word))),
         answer.map(|answer| ("answer", answer.clone())),
         people(outcome).map(|by| ("by", by.into())),
