@@ -306,7 +306,7 @@ impl<J: Judge> Follower for ProgramFollower<J> {
 
 /// Decodes the problem under the profile that the header of the journal names.
 fn decode_problem(evidence: &Evidence<'_>) -> Result<Arc<ProblemSpec>, Outcome> {
-    let no_problem = || Outcome::NotChecked("the problem is not at hand".to_owned());
+    let no_problem = || Outcome::NotChecked("the problem is missing".to_owned());
     let document = evidence.problem.ok_or_else(no_problem)?;
     let first = Lines::of(evidence.journal).get(RecordIndex::HEADER).unwrap_or_default();
     let name = match Chained::decode_header(first) {

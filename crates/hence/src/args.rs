@@ -48,30 +48,42 @@ Examples:
 
 Exit codes: 0 yes, 1 no or a finding, 2 usage, 3 waiting, 4 store, 5 partial";
 
+/// The heading of the options that every command takes.
+const GLOBAL: &str = "Options of every command";
+
 /// Run reasoning as a verifiable journal
 #[derive(Parser)]
 #[command(name = "hence", version, after_help = EXAMPLES, max_term_width = 100)]
 pub(crate) struct Args {
     /// The store: a folder, or the address of a PostgreSQL database (postgres://…)
-    #[arg(long, global = true, value_name = "STORE", default_value = DEFAULT_STORE, env = STORE_VARIABLE, hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        help_heading = GLOBAL,
+        value_name = "STORE",
+        default_value = DEFAULT_STORE,
+        env = STORE_VARIABLE,
+        hide_env_values = true
+    )]
     pub(crate) store: StorePlace,
     /// Print JSON; `hence schema COMMAND` describes it
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) json: bool,
     /// Print results and errors only, no hints and no progress
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, help_heading = GLOBAL)]
     pub(crate) quiet: bool,
     /// Colour the output: auto is on a terminal, unless NO_COLOR is set
     #[arg(
         long,
         global = true,
+        help_heading = GLOBAL,
         value_name = "auto|always|never",
         default_value = "auto",
         hide_possible_values = true
     )]
     pub(crate) color: Color,
     /// Do not show long output page by page
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) no_pager: bool,
     #[command(subcommand)]
     pub(crate) command: Command,

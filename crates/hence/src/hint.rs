@@ -14,6 +14,7 @@ use hence_variables::Refusal;
 
 use crate::code::Code;
 use crate::context::Context;
+use crate::document_kind::DocumentKind;
 use crate::escape::escape;
 
 pub(crate) use position::{
@@ -220,6 +221,7 @@ fixed! {
     LIST_SCHEMAS = "`hence schema` lists the names";
     NAME_A_JOURNAL = "name the run, or its journal: `trace.ndjson` in the folder of the run";
     LIST_CAPABILITIES = "`hence capabilities` lists them; --capabilities adds those of a file";
+    QUOTE_BLANKS = "a value with blanks is written in quotes: set NAME 'some text'; `help` lists the commands";
     LIST_PROMPT_COMMANDS = "`help` lists the commands";
     LIST_POLICIES = "`hence policy list` lists the built-in ones; --policy names other files";
     LIST_IMPORT_FORMATS = "`hence import --help` describes the formats";
@@ -230,6 +232,8 @@ fixed! {
     TOKENS_NEEDED = "`--token-file FILE` names people with their tokens and roles; docs/api.md describes the file";
     TOKEN_FILE = "docs/api.md describes the file; nothing was started";
     NAME_ONE = "name one: `hence view RUN --html FILE`; `hence runs` lists the runs";
+    FOLDER_WITHOUT_JOURNAL =
+        "the folder of that name holds no `trace.ndjson`; `hence runs` lists the runs, --store names another folder";
     NEITHER_FILE_NOR_RUN =
         "no file has that name either; `hence runs` lists the runs, --store names another folder";
     TRACE_OF_A_RUN = "name a trace's file; `hence trace export RUN --out FILE` makes the trace of a run";
@@ -413,6 +417,16 @@ pub(crate) fn copy(run: &str) -> Hint {
 /// The advice to name a journal inside a folder.
 pub(crate) fn folder(journal: &str) -> Hint {
     about("to read the folder's journal, name its file: ", journal, "")
+}
+
+/// The command that reads a document of this kind.
+pub(crate) fn use_of(kind: DocumentKind, file: &str) -> Hint {
+    let (command, reads) = match kind {
+        DocumentKind::Problem | DocumentKind::Skill => ("run", "runs it"),
+        DocumentKind::Capabilities | DocumentKind::Policies => ("check", "checks it"),
+        DocumentKind::Trace => ("trace show", "shows it"),
+    };
+    Hint::made(format!("`hence {command} {}` {reads}; nothing was run or stored", escape(file)))
 }
 
 /// The advice to put a missing document next to a journal.

@@ -65,6 +65,13 @@ pub(crate) fn not_a_document(name: &str, bytes: &[u8]) -> Option<String> {
     is_binary.then(|| format!("{name} is not text: expected a document in JSON or YAML, found binary data"))
 }
 
+/// Returns whether the ending of a name is one that documents have, or there is none.
+pub(crate) fn may_be_document(name: &str) -> bool {
+    let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
+    ending
+        .is_none_or(|ending| ["json", "yaml", "yml", "toml"].contains(&ending.to_ascii_lowercase().as_str()))
+}
+
 /// Reads a text to store as a large value, up to the limit of the store; it is hashed and written, never parsed.
 pub(crate) fn read_text(name: &str) -> Result<Vec<u8>, CliError> {
     read_up_to(name, hence_store::BLOB_BYTES_MAX)
@@ -110,7 +117,8 @@ fn not_opened(path: &Path, error: std::io::Error) -> CliError {
 }
 
 fn too_large(path: &Path, limit: u64) -> CliError {
-    let message = format!("{} has more than {limit} bytes, the limit of a document", path.display());
+    let message =
+        format!("{} has more than {} MiB, the limit of a document", path.display(), limit / (1024 * 1024));
     CliError::new(Code::File, message).with_hint(hint::LARGE_VALUES)
 }
 

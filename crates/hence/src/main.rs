@@ -14,6 +14,7 @@ mod code;
 mod commands;
 mod context;
 mod data;
+mod document_kind;
 mod error;
 mod escape;
 mod exchanges;

@@ -12,6 +12,7 @@ use crate::address::Address;
 use crate::code::Code;
 use crate::commands::remove::contradiction;
 use crate::context::Context;
+use crate::document_kind::DocumentKind;
 use crate::error::CliError;
 use crate::{bundle, hint, input, journal_end, skills};
 
@@ -124,23 +125,17 @@ pub(crate) fn problem_name() -> AttachmentName {
 /// The largest file that is looked at as another document: people write those, and journals are often larger.
 const OTHER_DOCUMENT_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Returns what a file is that someone names instead of a journal. A damaged journal is not another document.
+/// Returns what a file is that someone names instead of a journal. A damaged journal is not another document: it still has the
+/// name of a member that every record has.
 fn other_document(bytes: &[u8]) -> Option<&'static str> {
-    if bytes.len() > OTHER_DOCUMENT_BYTES_MAX {
-        return None;
+    if bytes.len() <= OTHER_DOCUMENT_BYTES_MAX
+        && let Some(kind) = DocumentKind::of_bytes(bytes)
+    {
+        return Some(kind.name());
     }
-    let value = hence_yaml::parse_value(bytes).ok()?;
-    let has = |key: &str| value.get(key).is_some();
-    if has("record_hash") || has("prev_hash") {
-        return None;
-    }
-    match () {
-        () if has("steps") => Some("a skill"),
-        () if has("actions") => Some("a review trace"),
-        () if has("capabilities") => Some("a capabilities file"),
-        () if has("inputs") && has("id") => Some("a problem"),
-        () => None,
-    }
+    let has = |member: &[u8]| memchr::memmem::find(bytes, member).is_some();
+    let has_record = [&b"\"record_hash\""[..], b"\"prev_hash\"", b"\"trace_id\""].into_iter().any(has);
+    (!has_record && !bytes.is_empty()).then_some("a file in which no line is a record")
 }
 
 impl Journal {
@@ -246,6 +241,7 @@ impl Journal {
         }
         if !path.is_file() {
             return of_run().map_err(|error| match error.code {
+                Code::NoSuchRun if path.is_dir() => error.with_hint(hint::FOLDER_WITHOUT_JOURNAL),
                 Code::NoSuchRun => error.with_hint(hint::NEITHER_FILE_NOR_RUN),
                 _ => error,
             });
@@ -309,7 +305,7 @@ impl Journal {
     /// [`CliError`] when there is none or it cannot be read.
     pub(crate) fn required_problem(&self) -> Result<&Lenient, CliError> {
         self.parsed_problem()?.ok_or_else(|| {
-            let message = format!("{}: its problem is not at hand", self.name);
+            let message = format!("{}: its problem is missing", self.name);
             CliError::new(Code::NoSuchPlace, message).with_hint(hint::put_next_to_journal("problem", PROBLEM))
         })
     }

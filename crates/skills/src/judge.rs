@@ -147,7 +147,7 @@ fn begin<'a>(
     let request = pinned.and_then(|pinned| pinned.request(problem.id()).ok());
     let progress = request.and_then(|request| Progress::begin(journal.prepared, &request, journal.host).ok());
     if progress.is_none() {
-        unchecked.push("the order of steps (the skill at hand is not the one the problem pins)".to_owned());
+        unchecked.push("the order of steps (the given skill is not the one the problem pins)".to_owned());
     }
     progress
 }

@@ -73,7 +73,7 @@ pub type SkillRun<'g, 'a> = Run<'g, SkillProgram<'a>>;
 #[derive(Debug, thiserror::Error)]
 pub enum SkillError {
     /// The problem pins no skill, or another one.
-    #[error("the problem pins {pinned}, the skill at hand is {found}")]
+    #[error("the problem pins {pinned}, the given skill is {found}")]
     OtherSkill {
         /// The skill that the problem pins.
         pinned: String,

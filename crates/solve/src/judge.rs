@@ -77,7 +77,7 @@ impl<'a> SolveJudge<'a> {
             unchecked.push("the order of steps (the problem is not known)".to_owned());
         }
         if journal.system.is_none() {
-            unchecked.push("what was sent to the model (the system prompt is not at hand)".to_owned());
+            unchecked.push("what was sent to the model (the system prompt is missing)".to_owned());
         }
         Self { progress, blobs: journal.evidence.blobs, unchecked, ended: false, records: 0 }
     }

@@ -73,7 +73,7 @@ pub enum Refusal {
     TooManyCheckpoints,
     #[error("there is no checkpoint {name:?}")]
     CheckpointNotFound { name: Arc<str> },
-    #[error("the snapshot of checkpoint {name:?} is not at hand")]
+    #[error("the snapshot of checkpoint {name:?} is missing")]
     SnapshotMissing { name: Arc<str> },
     #[error("`{name}` was also changed by {other_writer} since the checkpoint")]
     RollbackConflict { name: Name, other_writer: Author },

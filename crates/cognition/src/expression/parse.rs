@@ -49,6 +49,9 @@ fn meant_operator(character: char) -> &'static str {
         '&' => "; write `and`",
         '|' => "; write `or`",
         '!' => "; write `not`, or `!=` between values",
+        '+' | '*' | '/' | '%' => {
+            "; expressions compare and have no arithmetic, so let a step before compute it with `number.calculate`"
+        }
         _ => "",
     }
 }

@@ -158,7 +158,7 @@ fn bind_one(
     }
     let found = match callees {
         Some(callees) => callees.find(&binding.capability).map(|found| (found, callees.clone())),
-        None => Err(format!("there is no capability `{}` at hand", binding.capability)),
+        None => Err(format!("there is no capability `{}`", binding.capability)),
     };
     let is_recomputed = callees.is_some_and(|callees| callees.is_recomputed(&binding.capability));
     // Of a capability that is not available, nothing is known, so it may act.

@@ -126,7 +126,7 @@ pub(super) fn run(context: &Context, args: &CheckArgs) -> Result<Exit, CliError>
     if problem::is_problem(&bytes) {
         return problem::run(context, args, &bytes);
     }
-    if let Some(kind) = other::kind_of(&args.document, &bytes) {
+    if let Some(kind) = other::kind_of(&args.document, &bytes)? {
         return other::run(context, args, &bytes, kind);
     }
     let ReferencedFiles { library, findings: files, calls } =

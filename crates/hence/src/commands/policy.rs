@@ -14,7 +14,7 @@ use crate::args;
 
 pub(crate) use approval::approval_allowed;
 pub(crate) use check::{VerdictReport, WitnessReport};
-pub(crate) use source::load as policies_named;
+pub(crate) use source::{load as policies_named, load_all as all_policies_named};
 
 commands! { PolicyCommand {
     /// Check traces against policies, with an explanation of every violation

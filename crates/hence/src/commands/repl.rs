@@ -7,6 +7,7 @@ mod words;
 
 use std::io::IsTerminal as _;
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
 use hence_canon::did_you_mean;
 use hence_variables::State;
@@ -135,9 +136,11 @@ fn perform(
     let mut words = words(line)?;
     words.insert(1.min(words.len()), session.id.as_str().to_owned());
     let parsed = ReplLine::try_parse_from(words).map_err(|error| {
-        let text = error.to_string();
-        let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        CliError::new(Code::Line, first).with_hint(hint::LIST_PROMPT_COMMANDS)
+        let advice = match error.kind() {
+            ErrorKind::UnknownArgument => hint::QUOTE_BLANKS,
+            _ => hint::LIST_PROMPT_COMMANDS,
+        };
+        CliError::new(Code::Line, in_one_line(&error.to_string())).with_hint(advice)
     })?;
     session.set_time(match &parsed.now {
         Some(given) => CallerTime::of(Some(given))?,
@@ -152,6 +155,13 @@ fn perform(
         return vars::print_recorded(context, session, args);
     }
     VarsCommand::run(context, session, &parsed.command)
+}
+
+/// Returns what is wrong with a line: the message and the suggestions, without the usage of a command at a shell.
+fn in_one_line(text: &str) -> String {
+    let told = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));
+    let told: Vec<&str> = told.filter(|line| !line.is_empty()).collect();
+    told.join(" ").trim_start_matches("error: ").replace(" tip: ", "; ").replace("[default] ", "")
 }
 
 /// Says a text of several lines.

@@ -168,7 +168,7 @@ impl StoredSkillRun {
         let problem = ProblemSpec::decode(&problem.value, &Profile::STRICT)
             .map_err(|findings| CliError::refused(PROBLEM, &findings))?;
         let Some(skill) = &journal.skill else {
-            let message = format!("{}: its skill is not at hand", journal.name);
+            let message = format!("{}: its skill is missing", journal.name);
             let advice = hint::put_next_to_journal("skill", SKILL);
             return Err(CliError::new(Code::NoSuchPlace, message).with_hint(advice));
         };

@@ -14,6 +14,7 @@ use hence_store::{Durability, RunWriter};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::given::yes_or_no;
 use super::{calls, library_pinned};
 use crate::address::Address;
 use crate::args::skill::AnswerArgs;
@@ -296,15 +297,6 @@ fn read(
 pub(super) fn kind_of_answer(question: &Value) -> Option<&str> {
     let of_schema = || question.get("schema")?.get("type")?.as_str();
     question.get("type").and_then(Value::as_str).or_else(of_schema)
-}
-
-/// Reads the words that people say for true and false.
-fn yes_or_no(text: &str) -> Option<Value> {
-    match text.trim().to_ascii_lowercase().as_str() {
-        "yes" | "y" | "true" => Some(true.into()),
-        "no" | "n" | "false" => Some(false.into()),
-        _ => None,
-    }
 }
 
 /// Reads the output of an undecided call that happened.

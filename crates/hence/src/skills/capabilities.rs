@@ -174,7 +174,7 @@ pub(crate) fn read_stored(run: &str, bytes: Option<&[u8]>, pinned: Digest) -> Re
         CliError::new(Code::OtherCapabilities, format!("{run}: {message}")).with_hint(hint::NAME_CAPABILITIES)
     };
     let Some(bytes) = bytes else {
-        return Err(other("the capabilities it was run with are not at hand".to_owned()));
+        return Err(other("the capabilities it was run with are missing".to_owned()));
     };
     let declarations = read_attached(bytes)?;
     let found = declarations.canonical().digest();

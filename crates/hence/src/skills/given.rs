@@ -57,13 +57,27 @@ pub(crate) fn frame(args: &SkillRunArgs) -> Result<Option<Object>, CliError> {
 /// Parses a value: a text input is used unchanged, any other is parsed as YAML or JSON.
 fn one(skill: &Skill, name: &str, value: &str) -> Result<Value, CliError> {
     let declared = skill.inputs.iter().find(|(declared, _)| &**declared == name);
-    let is_text = declared.is_some_and(|(_, field)| TypeName::find(&field.kind) == Some(TypeName::String));
     let (source, bytes) = read(value, format!("--input {name}"))?;
-    if is_text {
-        let text = String::from_utf8(bytes);
-        return text.map(Value::from).map_err(|_| refused(format!("{source}: expected a text in UTF-8")));
+    let text = std::str::from_utf8(&bytes);
+    match declared.and_then(|(_, field)| TypeName::find(&field.kind)) {
+        Some(TypeName::String) => {
+            text.map(Value::from).map_err(|_| refused(format!("{source}: expected a text in UTF-8")))
+        }
+        Some(TypeName::Boolean) => match text.ok().and_then(yes_or_no) {
+            Some(value) => Ok(value),
+            None => document(&source, &bytes),
+        },
+        _ => document(&source, &bytes),
     }
-    document(&source, &bytes)
+}
+
+/// Reads the words that people say for true and false.
+pub(crate) fn yes_or_no(text: &str) -> Option<Value> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "yes" | "y" | "true" => Some(true.into()),
+        "no" | "n" | "false" => Some(false.into()),
+        _ => None,
+    }
 }
 
 /// Reads a value that a fork sets: a path, as vars.x or /vars/x, and the value.

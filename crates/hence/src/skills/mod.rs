@@ -47,7 +47,7 @@ pub(crate) use decided::DecisionRow;
 pub(crate) use document::{SkillDocument, has_prompt, is_skill};
 pub(crate) use executed::ExecutedCall;
 pub(crate) use fork::{FirstRecords, fork};
-pub(crate) use given::{frame, inputs, setting};
+pub(crate) use given::{frame, inputs, setting, yes_or_no};
 pub(crate) use linked::{LinkRow, linked_runs, nested_runs};
 pub(crate) use nested::{NESTED, NestedSkills, StoreChildren, nested_name};
 pub(crate) use referenced_files::{Calls, FileFinding, ReferencedFiles};

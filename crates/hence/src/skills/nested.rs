@@ -120,7 +120,7 @@ impl NestedSkills {
         }
         let document = match bytes {
             Some(bytes) => parse(bytes).map_err(|error| CliError::not_json(NESTED, error))?,
-            None => return Err(CliError::new(Code::Nested, format!("{run}: {NESTED} is not at hand"))),
+            None => return Err(CliError::new(Code::Nested, format!("{run}: {NESTED} is missing"))),
         };
         for pin in pins {
             let found = document.get(&pin.id).map(Canonical::of);

@@ -211,7 +211,8 @@ fn value_commands(context: &Context, run: &str, place: &str, input: &Value) -> V
             Some("boolean") => vec![command("yes"), command("no")],
             Some("string") => vec![command("TEXT")],
             None if given("schema").is_none() && given("options").is_none() => vec![command("TEXT")],
-            Some("integer" | "number") => vec![command("NUMBER")],
+            Some("integer") => vec![command("INTEGER")],
+            Some("number") => vec![command("NUMBER")],
             _ => vec![command("@FILE")],
         },
     }

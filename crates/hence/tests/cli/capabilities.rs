@@ -97,7 +97,7 @@ fn a_run_without_its_capabilities_is_refused() {
     std::fs::remove_file(world.path(".hence/runs/bare/capabilities.json")).unwrap();
     assert_snapshot!(world.refused(&["resume", "bare"]), @r"
     --- stderr
-    error[E0321]: bare: the capabilities it was run with are not at hand
+    error[E0321]: bare: the capabilities it was run with are missing
     hint: name the file the run was started with: --capabilities FILE; `hence explain E0321` says more
     [exit 1]
     ");

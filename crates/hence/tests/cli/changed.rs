@@ -226,13 +226,13 @@ fn a_missing_problem_stops_only_the_commands_that_need_it() {
     assert_eq!(world.ask(&["log", "refund-42"]).code, 0);
     assert_snapshot!(world.refused(&["replay", "refund-42"]), @r"
     --- stderr
-    error[E0403]: refund-42: its problem is not at hand
+    error[E0403]: refund-42: its problem is missing
     hint: put the problem next to the journal as problem.json; `hence explain E0403` says more
     [exit 2]
     ");
     assert_snapshot!(world.refused(&["state", "refund-42"]), @r"
     --- stderr
-    error[E0403]: refund-42: its problem is not at hand
+    error[E0403]: refund-42: its problem is missing
     hint: put the problem next to the journal as problem.json; `hence explain E0403` says more
     [exit 2]
     ");

@@ -153,3 +153,61 @@ fn a_text_that_names_no_member_of_the_input_is_refused() {
         assert!(expected.is_none_or(|place| said.contains(place)), "{provider}: {said}");
     }
 }
+
+#[test]
+fn a_document_of_another_kind_is_named_instead_of_read_as_the_expected_one() {
+    let world = World::new();
+    world.write("skill.yaml", "id: s\nname: N\ninputs: {}\nsteps:\n  - {id: a, uses: text.join}\n");
+    world.write("caps.yaml", "capabilities:\n  a.b: {description: x}\n");
+    world.write("trace.json", r#"{"trace_id": "t", "actions": []}"#);
+    world.write("notes.md", "# Notes\n\n`code`: and *more*\n");
+    world.write("empty.json", "{}");
+    world.write("rows.csv", "a,b\n1,2\n");
+    for (words, expected) in [
+        ("policy explain skill.yaml", "skill.yaml is a skill: expected policies"),
+        ("policy lint caps.yaml", "caps.yaml is a capabilities file: expected policies"),
+        ("policy check trace.json --policy skill.yaml", "skill.yaml is a skill: expected policies"),
+        ("run caps.yaml", "caps.yaml is a capabilities file: expected a problem or a skill"),
+        ("run trace.json", "trace.json is a review trace: expected a problem or a skill"),
+        ("run notes.md", "notes.md is neither JSON nor YAML: expected a problem or a skill"),
+        ("check empty.json", "empty.json is an object without members: expected a problem, a skill"),
+        ("check notes.md", "notes.md is neither JSON nor YAML: expected a problem, a skill"),
+        ("check trace.json", "trace.json is a review trace, which `hence check` does not read"),
+        ("verify rows.csv", "rows.csv is not a journal: it is a file in which no line is a record"),
+        ("verify caps.yaml", "caps.yaml is not a journal: it is a capabilities file"),
+    ] {
+        let answer = world.ask(&words.split(' ').collect::<Vec<_>>());
+        assert_ne!(answer.code, 0, "{words}");
+        assert!(answer.stderr.contains(expected), "{words}: {}", answer.stderr);
+    }
+}
+
+#[test]
+fn a_policy_that_is_defined_twice_does_not_hide_what_is_wrong_with_the_others() {
+    let world = World::new();
+    let policies = r#"{"policies": [
+  {"id": "one", "formula": "G(a -> )"},
+  {"id": "one", "formula": "G(b)"},
+  {"formula": "G(c)"},
+  {"id": "two", "formula": "F(", "severity": "eror"}
+]}"#;
+    world.write("rules.json", policies);
+    let answer = world.ask(&["check", "rules.json"]);
+    assert_eq!(answer.code, 1, "{}", answer.stderr);
+    let listed = String::from_utf8(answer.stdout).unwrap();
+    for expected in [
+        "policy `one` is already defined in rules.json, `/policies/0`\n --> rules.json:3:3",
+        "the policy has neither `policy_id` nor `id`\n --> rules.json:4:3",
+        "rules.json:5:3",
+        "rules.json:2:3",
+    ] {
+        assert!(listed.contains(expected), "{expected}: {listed}");
+    }
+    // A run never begins under rules of which some were not read.
+    let refused = world.ask(&["policy", "lint", "rules.json"]);
+    assert!(
+        refused.stderr.contains("E0601") && refused.stderr.contains("already defined"),
+        "{}",
+        refused.stderr
+    );
+}

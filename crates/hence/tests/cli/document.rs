@@ -228,7 +228,7 @@ fn a_document_above_the_limit_is_refused_before_it_is_parsed() {
     file.set_len(64 * 1024 * 1024 + 1).unwrap();
     assert_snapshot!(world.refused(&["run", "huge.json"]), @r"
     --- stderr
-    error[E0401]: huge.json has more than 67108864 bytes, the limit of a document
+    error[E0401]: huge.json has more than 64 MiB, the limit of a document
     hint: keep large values outside the document and refer to them; `hence explain E0401` says more
     [exit 2]
     ");

@@ -163,8 +163,8 @@ fn a_file_is_verified_alone_or_with_its_problem() {
       bytes     holds
       chain     holds
       linked    holds
-      spec      not checked  the problem is not at hand
-      replay    not checked  the problem is not at hand
+      spec      not checked  the problem is missing
+      replay    not checked  the problem is missing
       anchored  not checked  no head kept elsewhere was given
       linked: not checked: input_hash of Normalize (the problem is not known)
       linked: not checked: input_hash of Decompose (the problem is not known)
@@ -237,8 +237,8 @@ fn a_journal_cut_at_a_record_passes_as_a_chain_and_fails_against_the_anchor() {
       bytes     holds
       chain     holds
       linked    holds
-      spec      not checked  the problem is not at hand
-      replay    not checked  the problem is not at hand
+      spec      not checked  the problem is missing
+      replay    not checked  the problem is missing
       anchored  not checked  no head kept elsewhere was given
       linked: not checked: input_hash of Normalize (the problem is not known)
       linked: not checked: input_hash of Decompose (the problem is not known)
@@ -263,8 +263,8 @@ fn a_journal_cut_at_a_record_passes_as_a_chain_and_fails_against_the_anchor() {
       bytes     holds
       chain     holds
       linked    holds
-      spec      not checked  the problem is not at hand
-      replay    not checked  the problem is not at hand
+      spec      not checked  the problem is missing
+      replay    not checked  the problem is missing
       anchored  broken       record_count_mismatch, expected 14, found 9
                              head_mismatch, expected <digest>…, found <digest>…
       linked: not checked: input_hash of Normalize (the problem is not known)
@@ -536,8 +536,16 @@ fn a_file_that_is_another_document_is_not_called_a_broken_journal() {
     // A journal is one, whole, cut or damaged.
     let whole = world.journal("one");
     let header = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
-    for bytes in [&whole[..], &whole[..header], &whole[..header - 5], b"{}\n", b"nonsense"] {
+    let mut zeros = whole.clone();
+    zeros[..header].fill(0);
+    for bytes in [&whole[..], &whole[..header], &whole[..header - 5], &whole[header + 9..], &zeros] {
         world.write("copy.ndjson", bytes);
         assert!(!world.ask(&["verify", "copy.ndjson"]).stderr.contains("not a journal"));
+    }
+    for bytes in [&b"{}\n"[..], b"nonsense", b"# Notes\n\nabout `record_hash`\n"] {
+        world.write("copy.ndjson", bytes);
+        assert!(
+            world.ask(&["verify", "copy.ndjson"]).stderr.contains("not a journal: it is a file in which")
+        );
     }
 }

@@ -67,10 +67,13 @@ pub enum LoadErrorKind {
 
 impl Document {
     /// Reads the policies and packs of the document into a set.
-    pub(super) fn read_into(&self, set: &mut PolicySet) -> Result<(), LoadError> {
-        let mut reader = Reader { document: &self.name, set, found: false };
-        reader.value(&self.value, &JsonPointer::root())?;
-        if reader.found { Ok(()) } else { Err(reader.error(&JsonPointer::root(), LoadErrorKind::NoPolicies)) }
+    fn read_into(&self, set: &mut PolicySet) -> Vec<LoadError> {
+        let mut reader = Reader { document: &self.name, set, found: false, errors: Vec::new() };
+        reader.value(&self.value, &JsonPointer::root());
+        if !reader.found && reader.errors.is_empty() {
+            reader.refuse(&JsonPointer::root(), LoadErrorKind::NoPolicies);
+        }
+        reader.errors
     }
 }
 
@@ -81,32 +84,33 @@ struct Reader<'a> {
     document: &'a str,
     set: &'a mut PolicySet,
     found: bool,
+    errors: Vec<LoadError>,
 }
 
 impl Reader<'_> {
-    fn error(&self, pointer: &JsonPointer, kind: LoadErrorKind) -> LoadError {
-        LoadError { document: self.document.to_owned(), pointer: pointer.clone(), kind }
+    fn refuse(&mut self, pointer: &JsonPointer, kind: LoadErrorKind) {
+        self.errors.push(LoadError { document: self.document.to_owned(), pointer: pointer.clone(), kind });
     }
 
-    fn value(&mut self, value: &Value, pointer: &JsonPointer) -> Result<(), LoadError> {
+    fn value(&mut self, value: &Value, pointer: &JsonPointer) {
         match value {
             Value::Array(items) => self.list(items, pointer, None),
             Value::Object(object) => self.object(object, pointer),
-            other => Err(self.error(pointer, LoadErrorKind::NotAPolicy(other.kind()))),
+            other => self.refuse(pointer, LoadErrorKind::NotAPolicy(other.kind())),
         }
     }
 
-    fn object(&mut self, object: &Object, pointer: &JsonPointer) -> Result<(), LoadError> {
+    fn object(&mut self, object: &Object, pointer: &JsonPointer) {
         let listed: Vec<(&str, &[Value])> =
             LISTS.into_iter().filter_map(|key| Some((key, object.get(key)?.as_array()?))).collect();
         if !listed.is_empty() {
-            self.refuse_unread(object, pointer)?;
+            self.refuse_unread(object, pointer);
             let header = object.get("pack").and_then(Value::as_object).unwrap_or(object);
             let pack = Pack::read(header);
             for (key, items) in listed {
-                self.list(items, &pointer.child(key), pack.clone())?;
+                self.list(items, &pointer.child(key), pack.clone());
             }
-            return Ok(());
+            return;
         }
         // A gallery of packs: id → pack.
         let is_pack = |value: &Value| value.get("policies").is_some_and(|list| list.as_array().is_some());
@@ -115,18 +119,19 @@ impl Reader<'_> {
             && object.iter().all(|(_, value)| is_pack(value))
         {
             for (key, value) in object.iter() {
-                self.value(value, &pointer.child(key))?;
+                self.value(value, &pointer.child(key));
             }
-            return Ok(());
+            return;
         }
         if object.is_empty() {
-            return Err(self.error(pointer, LoadErrorKind::NoPolicies));
+            self.refuse(pointer, LoadErrorKind::NoPolicies);
+        } else {
+            self.policy(object, pointer);
         }
-        self.policy(object, pointer).map(|_| ())
     }
 
     /// Refuses a member beside the list of policies that seems to be another one: a rule that nobody reads stops nothing.
-    fn refuse_unread(&self, object: &Object, pointer: &JsonPointer) -> Result<(), LoadError> {
+    fn refuse_unread(&mut self, object: &Object, pointer: &JsonPointer) {
         let is_policy = |value: &Value| ["formula", "policy_id"].iter().any(|key| value.get(key).is_some());
         let holds_policies =
             |value: &Value| is_policy(value) || value.as_array().unwrap_or_default().iter().any(is_policy);
@@ -142,42 +147,48 @@ impl Reader<'_> {
             };
             if holds_policies(value) || !meant.is_empty() {
                 let kind = LoadErrorKind::UnreadMember { key: key.to_string(), meant };
-                return Err(self.error(&pointer.child(&**key), kind));
+                self.refuse(&pointer.child(&**key), kind);
             }
         }
-        Ok(())
     }
 
-    fn list(&mut self, items: &[Value], pointer: &JsonPointer, pack: Option<Pack>) -> Result<(), LoadError> {
+    fn list(&mut self, items: &[Value], pointer: &JsonPointer, pack: Option<Pack>) {
         let mut members = Vec::new();
         for (index, item) in items.iter().enumerate() {
             let pointer = pointer.child(index);
             match (item, &pack) {
-                (Value::Object(object), _) => members.push((self.policy(object, &pointer)?, pointer)),
-                // A pack may list policies that other documents define.
-                (Value::String(id), Some(_)) => {
-                    let id = PolicyId::new(id).ok_or_else(|| self.error(&pointer, LoadErrorKind::NoId))?;
-                    self.found = true;
-                    members.push((id, pointer));
+                (Value::Object(object), _) => {
+                    members.extend(self.policy(object, &pointer).map(|id| (id, pointer)));
                 }
-                (other, _) => return Err(self.error(&pointer, LoadErrorKind::NotAPolicy(other.kind()))),
+                // A pack may list policies that other documents define.
+                (Value::String(id), Some(_)) => match PolicyId::new(id) {
+                    Some(id) => {
+                        self.found = true;
+                        members.push((id, pointer));
+                    }
+                    None => self.refuse(&pointer, LoadErrorKind::NoId),
+                },
+                (other, _) => self.refuse(&pointer, LoadErrorKind::NotAPolicy(other.kind())),
             }
         }
         if let Some(pack) = pack {
             self.set.add_pack(pack, self.document, members);
         }
-        Ok(())
     }
 
-    fn policy(&mut self, object: &Object, pointer: &JsonPointer) -> Result<PolicyId, LoadError> {
-        let policy = Policy::read(object).ok_or_else(|| self.error(pointer, LoadErrorKind::NoId))?;
+    fn policy(&mut self, object: &Object, pointer: &JsonPointer) -> Option<PolicyId> {
+        let Some(policy) = Policy::read(object) else {
+            self.refuse(pointer, LoadErrorKind::NoId);
+            return None;
+        };
         let id = policy.id().clone();
         let place = format!("{}{}", self.document, at(pointer));
         if let Some(first) = self.set.add(policy, place) {
-            return Err(self.error(pointer, LoadErrorKind::DuplicateId { id, first }));
+            self.refuse(pointer, LoadErrorKind::DuplicateId { id, first });
+            return None;
         }
         self.found = true;
-        Ok(id)
+        Some(id)
     }
 }
 
@@ -199,17 +210,24 @@ impl PolicySet {
     /// [`LoadError`] with document and location: for a document without policies, an id that is defined twice, or a
     /// pack that lists an undefined policy.
     pub fn load(documents: &[Document]) -> Result<Self, LoadError> {
+        let (set, errors) = Self::load_all(documents);
+        errors.into_iter().next().map_or(Ok(set), Err)
+    }
+
+    /// Loads what can be loaded, and returns every error next to it.
+    pub fn load_all(documents: &[Document]) -> (Self, Vec<LoadError>) {
         let mut set = Self::default();
+        let mut errors = Vec::new();
         for document in documents {
-            document.read_into(&mut set)?;
+            errors.extend(document.read_into(&mut set));
         }
         for (document, pointer, id) in std::mem::take(&mut set.pending) {
             if !set.places.contains_key(&id) {
                 let kind = LoadErrorKind::UnknownMember(id.to_string());
-                return Err(LoadError { document, pointer, kind });
+                errors.push(LoadError { document, pointer, kind });
             }
         }
-        Ok(set)
+        (set, errors)
     }
 
     /// Returns the policies.

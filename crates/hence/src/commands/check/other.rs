@@ -8,7 +8,8 @@ use hence_policy::policy::Policy;
 
 use super::{CheckReport, FindingRow, row_at};
 use crate::args::skill::CheckArgs;
-use crate::commands::policies_named;
+use crate::commands::all_policies_named;
+use crate::document_kind::DocumentKind;
 use crate::input;
 use crate::prelude::*;
 use crate::skills::{self, SkillDocument};
@@ -21,21 +22,19 @@ pub(super) enum Other {
 }
 
 /// Returns what a document is meant to be, if it is neither a skill nor a problem.
-pub(super) fn kind_of(name: &str, bytes: &[u8]) -> Option<Other> {
+pub(super) fn kind_of(name: &str, bytes: &[u8]) -> Result<Option<Other>, CliError> {
     if Path::new(name).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml")) {
-        return Some(Other::Policies);
+        return Ok(Some(Other::Policies));
     }
-    let value = hence_yaml::parse_value(bytes).ok()?;
-    let has = |value: &Value, key: &str| value.get(key).is_some();
-    let is_policy = |value: &Value| has(value, "formula");
-    match &value {
-        _ if has(&value, "steps") => None,
-        _ if value.get("capabilities").is_some_and(|found| found.as_object().is_some()) => {
-            Some(Other::Capabilities)
+    match DocumentKind::of_members(name, bytes, "a problem, a skill, a capabilities file or policies")? {
+        Some(DocumentKind::Capabilities) => Ok(Some(Other::Capabilities)),
+        Some(DocumentKind::Policies) => Ok(Some(Other::Policies)),
+        Some(DocumentKind::Trace) => {
+            let shown = input::shown_name(name);
+            let message = format!("{shown} is a review trace, which `hence check` does not read");
+            Err(CliError::new(Code::Argument, message).with_hint(hint::use_of(DocumentKind::Trace, shown)))
         }
-        _ if is_policy(&value) || has(&value, "policies") || has(&value, "policy") => Some(Other::Policies),
-        Value::Array(items) if items.iter().any(is_policy) => Some(Other::Policies),
-        _ => None,
+        Some(DocumentKind::Problem | DocumentKind::Skill) | None => Ok(None),
     }
 }
 
@@ -68,12 +67,21 @@ fn of_capabilities(name: &str, bytes: &[u8]) -> Result<(String, Vec<FindingRow>)
 }
 
 fn of_policies(name: &str, bytes: &[u8]) -> Result<(String, Vec<FindingRow>), CliError> {
-    let set = policies_named(&[name.to_owned()])?;
+    let (set, refused) = all_policies_named(name)?;
     // A file in TOML has no places, even where its text happens to be YAML; its findings name the policy.
     let is_toml = Path::new(name).extension().is_some_and(|extension| extension == "toml");
     let document = if is_toml { None } else { read(name, bytes).ok() };
     let shown = input::shown_name(name).to_owned();
     let mut rows = Vec::new();
+    for error in refused {
+        let found = ("error", "policy".to_owned(), error.kind.to_string());
+        rows.push(match &document {
+            Some(document) => {
+                row_at(document, &error.pointer, document.document.place(&error.pointer).head(), found)
+            }
+            None => in_first_line(&String::from_utf8_lossy(bytes), found),
+        });
+    }
     for (index, policy) in set.policies().iter().enumerate() {
         for finding in policy.lint() {
             let severity = finding.severity().as_str();
@@ -95,10 +103,22 @@ fn of_policies(name: &str, bytes: &[u8]) -> Result<(String, Vec<FindingRow>), Cl
 /// Returns the place of a policy in a document: in its list of policies, or the whole document.
 fn place_of(document: &Value, policy: &Policy, index: usize) -> JsonPointer {
     let root = JsonPointer::root();
-    let candidates = ["policies", "policy"].map(|key| root.child(key).child(index));
+    // A policy that was refused has an index, too, so the ones that follow it are not at theirs.
+    let lists = [root.child("policies"), root.child("policy"), root.clone()];
+    let places = lists.iter().flat_map(|list| {
+        let items = document.pointer(list).and_then(Value::as_array).unwrap_or_default();
+        (index..items.len()).map(|index| list.child(index))
+    });
     let is_there =
         |pointer: &JsonPointer| document.pointer(pointer).and_then(Value::as_object) == Some(policy.source());
-    candidates.into_iter().chain([root.child(index)]).find(is_there).unwrap_or(root)
+    places.filter(is_there).next().unwrap_or(root)
+}
+
+/// Returns a finding in a text whose places are not known, at its first line.
+fn in_first_line(text: &str, (severity, rule, message): (&'static str, String, String)) -> FindingRow {
+    let source = text.lines().next().unwrap_or_default().to_owned();
+    let width = source.trim_end().chars().count();
+    FindingRow { severity, rule, message, pointer: String::new(), line: 1, column: 1, width, source }
 }
 
 /// Returns a finding in a text whose places are not known, at the first line that names the policy.

@@ -6,6 +6,7 @@ use hence_canon::{Object, Value, did_you_mean, parse};
 use hence_policy::policy::{BUILT_IN, Document, LoadError, Policy, PolicySet, built_in, parse_toml};
 
 use crate::commands::trace::document::file_or_run;
+use crate::document_kind::DocumentKind;
 use crate::input;
 use crate::prelude::*;
 
@@ -43,6 +44,11 @@ pub(crate) fn load(names: &[String]) -> Result<PolicySet, CliError> {
         }
     }
     PolicySet::load(&documents).map_err(refused)
+}
+
+/// Loads the policies of one file or pack as far as they can be loaded, with every error next to them.
+pub(crate) fn load_all(name: &str) -> Result<(PolicySet, Vec<LoadError>), CliError> {
+    Ok(PolicySet::load_all(&[document(name)?]))
 }
 
 /// The endings of files with policies.
@@ -157,6 +163,14 @@ fn document(name: &str) -> Result<Document, CliError> {
     })?;
     let shown = input::shown_name(name);
     let value = read_value(shown, &bytes, Code::Policies)?;
+    // Every object could be a policy without a formula, and such a policy stops nothing. A trace may bring policies of its own.
+    match DocumentKind::of(&value) {
+        None | Some(DocumentKind::Policies | DocumentKind::Trace) => {}
+        Some(found) => {
+            let message = format!("{shown} is {}: expected policies", found.name());
+            return Err(CliError::new(Code::Policies, message).with_hint(hint::use_of(found, shown)));
+        }
+    }
     Ok(Document { name: shown.to_owned(), value })
 }
 

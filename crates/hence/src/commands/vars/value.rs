@@ -8,6 +8,7 @@ use hence_variables::ValueType;
 use crate::args::vars::{OriginArgs, ValueArgs};
 use crate::input;
 use crate::prelude::*;
+use crate::skills::yes_or_no;
 
 /// Reads a text: the argument itself, the content of `@FILE`, standard input for `-`. `@@x` is the text `@x`.
 pub(crate) fn text(given: &str) -> Result<String, CliError> {
@@ -35,8 +36,17 @@ fn read(given: &str, file: fn(&str) -> Result<Vec<u8>, CliError>) -> Result<Stri
 
 /// Reads JSON from the same places.
 pub(crate) fn json(given: &str) -> Result<Value, CliError> {
-    let text = text(given)?;
+    parse_json(&text(given)?)
+}
+
+fn parse_json(text: &str) -> Result<Value, CliError> {
     parse(text.as_bytes()).map_err(|error| CliError::not_json("the value", error))
+}
+
+/// Reads a truth value: `true`, `false`, or a word that people say for one of them.
+fn boolean(given: &str) -> Result<Value, CliError> {
+    let text = text(given)?;
+    yes_or_no(&text).map_or_else(|| parse_json(&text), Ok)
 }
 
 /// Reads a value by its type: texts and references as they are, everything else as JSON. A value without a type keeps the
@@ -51,7 +61,8 @@ pub(super) fn typed(
     if let (Some(kept), Some(given)) = (kept, &args.value)
         && ["number", "boolean", "json", "array"].contains(&kept)
     {
-        let fits = json(given).ok().filter(|value| present.is_some_and(|present| present.admits(value)));
+        let read = if kept == "boolean" { boolean(given) } else { json(given) };
+        let fits = read.ok().filter(|value| present.is_some_and(|present| present.admits(value)));
         let value = fits.ok_or_else(|| {
             let message = format!("the variable is of type {kept}, and the value is not");
             CliError::new(Code::Variables, message).with_hint(hint::GIVE_TYPE)
@@ -64,7 +75,8 @@ pub(super) fn typed(
             let message = format!("expected a value of type {other}, found none");
             return Err(CliError::new(Code::NoSuchPlace, message).with_hint(hint::GIVE_VALUE));
         }
-        (Some(given), Some("number" | "boolean" | "json" | "array" | "null")) => json(given)?,
+        (Some(given), Some("boolean")) => boolean(given)?,
+        (Some(given), Some("number" | "json" | "array" | "null")) => json(given)?,
         // An unknown type is refused by the rules of variables.
         (Some(given), _) => large_text(given)?.into(),
     };
