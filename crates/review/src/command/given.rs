@@ -159,15 +159,7 @@ fn add_lines(input: &Value, callee: Callee, depth: usize, found: &mut Vec<String
         let texts = others.filter_map(|(_, value)| value.as_str());
         found.extend(texts.filter(|text| super::unlisted::begins_with_told(text)).map(str::to_owned));
     }
-    let is_deletion = may_be_script
-        && named(&["method", "httpmethod", "verb"])
-            .filter_map(Value::as_str)
-            .any(|method| method.eq_ignore_ascii_case("delete"));
-    if let Some(address) =
-        named(&["url", "uri", "endpoint", "address"]).find_map(Value::as_str).filter(|_| is_deletion)
-    {
-        found.push(line_of(&["curl", "-X", "DELETE", address]));
-    }
+    found.extend(deletion(&members).filter(|_| may_be_script));
     let statements =
         named(STATEMENTS).filter_map(Value::as_str).filter(|text| super::services::drops(&[text]));
     found.extend(statements.map(|text| line_of(&["sql", text])));
@@ -185,6 +177,14 @@ fn add_lines(input: &Value, callee: Callee, depth: usize, found: &mut Vec<String
             _ => {}
         }
     }
+}
+
+/// Returns the line of a request that deletes: `{"method": "DELETE", "url": "https://…"}`.
+fn deletion(members: &[(&Arc<str>, &Value)]) -> Option<String> {
+    let text = |names: &[&str]| members.iter().find(|(key, _)| is_one_of(key, names))?.1.as_str();
+    text(&["method", "httpmethod", "verb"]).filter(|method| method.eq_ignore_ascii_case("delete"))?;
+    let address = text(&["url", "uri", "endpoint", "address"])?;
+    Some(line_of(&["curl", "-X", "DELETE", address]))
 }
 
 /// Returns the line of a command whose program and words are members: `{"name": "git", "args": ["push"]}`.
