@@ -1,7 +1,7 @@
 //! Whether a policy holds only because nothing it speaks of occurs in the trace.
 
 use crate::eval::{Decided, Evaluator};
-use crate::formula::{Expr, Quantifier, Unary};
+use crate::formula::{Comparison, Expr, Quantifier, Term, Unary};
 
 /// Returns whether a formula that holds does so only because nothing it forbids or restricts occurs.
 ///
@@ -36,6 +36,9 @@ fn is_idle(expr: &Expr, asked: Asked, evaluator: &mut Evaluator<'_>) -> Decided<
             Expr::Not(twice) => is_idle(twice, asked, evaluator)?,
             // `¬(x → y)` demands an x.
             Expr::Implies(..) | Expr::Unary(Unary::Globally | Unary::Historically(_), _) => false,
+            // `¬(x = ∅)` demands an x, and `¬(x ≠ y)` that one.
+            Expr::Compare { comparison: Comparison::NotEqual, .. }
+            | Expr::Compare { comparison: Comparison::Equal, right: Term::Empty, .. } => false,
             _ => true,
         },
         Expr::Implies(trigger, demand) => {
@@ -53,15 +56,22 @@ fn is_idle(expr: &Expr, asked: Asked, evaluator: &mut Evaluator<'_>) -> Decided<
                 .collect();
             !triggers.is_empty() && never(&Expr::And(triggers), asked, evaluator)?
         }
-        Expr::Unary(Unary::Globally, body) => is_idle(body, Asked::Everywhere, evaluator)?,
+        Expr::Unary(Unary::Globally | Unary::Next, body) => is_idle(body, Asked::Everywhere, evaluator)?,
+        // Before the first action there is nothing.
+        Expr::Unary(Unary::Historically(_), body) => {
+            asked == Asked::AtStart || is_idle(body, Asked::Everywhere, evaluator)?
+        }
+        // `x ≠ y` is `¬(x = y)`.
+        Expr::Compare { .. } => forbidden_by(expr).is_some(),
         Expr::Count { of, comparison, bound } => {
             comparison.holds(0.cmp(bound)) && evaluator.truth(of)?.bits(evaluator.len()).is_empty()
         }
         Expr::Quantified { quantifier: Quantifier::All, variable, set: Some(set), body } => {
-            let (condition, wanted) = match &**body {
-                Expr::Implies(trigger, _) => (&**trigger, true),
-                Expr::Not(forbidden) => (&**forbidden, true),
-                _ => (&Expr::Constant(true), true),
+            let equals = forbidden_by(body);
+            let condition = match &**body {
+                Expr::Implies(trigger, _) => trigger,
+                Expr::Not(forbidden) => forbidden,
+                _ => equals.as_ref().unwrap_or(&Expr::Constant(true)),
             };
             // A range over a list of the whole trace is asked once, even if there is no action.
             let mut places = asked.positions(evaluator).collect::<Vec<_>>();
@@ -69,13 +79,24 @@ fn is_idle(expr: &Expr, asked: Asked, evaluator: &mut Evaluator<'_>) -> Decided<
                 places.push(0);
             }
             for at in places {
-                if !evaluator.elements_where(variable, set, condition, at, wanted)?.is_empty() {
+                if !evaluator.elements_where(variable, set, condition, at, true)?.is_empty() {
                     return Ok(false);
                 }
             }
             true
         }
         _ => false,
+    })
+}
+
+/// Returns the comparison that `x ≠ y` forbids; `x ≠ ∅` demands something instead.
+fn forbidden_by(expr: &Expr) -> Option<Expr> {
+    let Expr::Compare { left, comparison: Comparison::NotEqual, right } = expr else { return None };
+    let is_literal = matches!(right, Term::Word(_) | Term::Text(_) | Term::Int(_));
+    is_literal.then(|| Expr::Compare {
+        left: left.clone(),
+        comparison: Comparison::Equal,
+        right: right.clone(),
     })
 }
 
@@ -125,6 +146,17 @@ mod tests {
             ("∀ r ∈ residuals . r.kind = Assumption → r.target ≠ ∅", true),
             ("∀ r ∈ residuals . r.kind = Limitation → r.statement ≠ ∅", false),
             ("∀ p ∈ policies . p.name ≠ ∅", true),
+            ("G(type ≠ GitPush)", true),
+            ("G(request.force ≠ true)", true),
+            ("G(¬(rationale = ∅)) ∨ F(EditFile)", false),
+            ("F(¬(rationale = ∅))", false),
+            ("∀ a ∈ actions . a.type ≠ GitPush", true),
+            ("∀ a ∈ actions . a.id ≠ ∅", false),
+            ("H(¬GitPush)", true),
+            ("G(H(¬GitPush))", true),
+            ("X(¬GitPush)", true),
+            ("X(ToolCall)", false),
+            ("G(∀ b ∈ actions_before(a) . b.type ≠ GitPush)", true),
             ("G(action)", false),
             ("F(EditFile)", false),
         ] {

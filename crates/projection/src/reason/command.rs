@@ -49,7 +49,11 @@ pub(super) fn deeds(
         Outcome::Failed(_) | Outcome::Skipped => None,
     };
     let is_declared = deed.action.is_some();
-    let callee = if is_declared { Callee::DoesElse } else { Callee::Runs };
+    let callee = match is_declared {
+        true if said == ActivityType::RunCommand.into() => Callee::RunsCommands,
+        true => Callee::DoesElse,
+        false => Callee::Runs,
+    };
     let given = lines_given(input, callee);
     let program = (!deed.program.is_empty()).then(|| line_of(&deed.program));
     let (folder, signs) = (folder_given(input), output.as_ref().map(signs_of).unwrap_or_default());

@@ -232,7 +232,6 @@ impl SkillView<'_> {
 
     /// Returns the command lines of a call: the program of its capability, and the commands in its input.
     fn lines(&self, step: &Step, outcome: &StepOutcome, said: ActionType) -> Vec<Line> {
-        let callee = if runs_commands(said) { Callee::Runs } else { Callee::DoesElse };
         let mut lines = Vec::new();
         for (capability, input) in self.calls(step, outcome) {
             let effect = self.host.effect(&capability);
@@ -243,6 +242,11 @@ impl SkillView<'_> {
             let is_declared = self.host.capability(&capability).is_some_and(|spec| spec.action.is_some());
             // What only reads, and is not said to run commands, is given a command to look at: a model, a search.
             let runs = effect == Effect::Acts || program.is_some() || is_declared;
+            let callee = match runs_commands(said) {
+                true if is_declared && said == ActivityType::RunCommand.into() => Callee::RunsCommands,
+                true => Callee::Runs,
+                false => Callee::DoesElse,
+            };
             let is_program = true;
             lines.extend(program.map(|words| Line {
                 text: line_of(&words),

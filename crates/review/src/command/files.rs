@@ -166,9 +166,8 @@ pub(super) fn classify(name: &str, arguments: &[Word], folder: &FolderPath) -> O
             Some(path) => written(Deed::Create, folder.join(path).into_iter().map(NamedFile::at).collect()),
             None => Deed::Other.into(),
         },
-        "rm" | "unlink" | "rmdir" | "shred" | "trash" | "rimraf" => {
-            Class::with_files(Deed::Delete, files(&["-n"]))
-        }
+        "rm" | "unlink" | "rmdir" | "shred" | "srm" | "wipe" | "trash" | "trash-put" | "rimraf"
+        | "del-cli" => Class::with_files(Deed::Delete, files(&["-n"])),
         "find" | "fd" | "fdfind" => find(name, arguments, folder),
         "cat" | "bat" | "less" | "more" | "nl" | "head" | "tail" | "tac" | "wc" | "file" | "stat" | "xxd"
         | "od" | "hexdump" | "strings" | "md5sum" | "sha256sum" => {

@@ -156,6 +156,18 @@ pub(super) fn classify(arguments: &[Word], folder: &FolderPath) -> Class {
         }
         "subtree" | "lfs" if first(rest, &["push"]) => Deed::Push.into(),
         "svn" if first(rest, &["dcommit"]) => Deed::Push.into(),
+        "p4" if first(rest, &["submit"]) => Deed::Push.into(),
+        // Extensions of git that commit.
+        "cz" | "autofixup" | "citool" => Deed::Commit.into(),
+        "absorb" if has(&["-r", "--and-rebase"]) => Deed::Commit.into(),
+        "town" if first(rest, &["ship", "sync", "merge"]) => Deed::Commit.into(),
+        "flow" if rest.iter().any(|word| matches!(word.text.as_str(), "finish" | "publish")) => {
+            if rest.iter().any(|word| word.text == "publish") {
+                Deed::Push.into()
+            } else {
+                Deed::Commit.into()
+            }
+        }
         "push" | "send-pack" => push(rest, &options, settings.forces),
         "status" => Deed::Status.into(),
         "diff" => Deed::Diff.into(),

@@ -14,6 +14,20 @@ const COMMANDS: &[&str] = &["command", "cmd", "cmdline", "commandline", "shellco
 const SEVERAL: &[&str] = &["commands", "cmds", "commandlines"];
 /// Members that hold a command if the callee runs commands, and may hold anything else if not.
 const SCRIPTS: &[&str] = &["script", "shell", "bash", "sh", "run", "exec", "line", "powershell"];
+/// Members that hold code or a command if the callee is declared to run commands.
+const CODE: &[&str] = &["code", "source", "snippet", "stdin", "input", "payload"];
+/// Members that hold what people read, whatever it begins with.
+#[rustfmt::skip]
+const PROSE: &[&str] = &[
+    "message", "msg", "comment", "note", "notes", "description", "title", "reason", "subject", "prompt", "question", "name", "summary",
+    "rationale", "explanation", "label", "commitmessage", "context", "text", "body",
+];
+/// Members that name the language of code.
+const LANGUAGES: &[&str] = &["language", "lang", "interpreter", "runtime", "syntax"];
+/// Members that hold the command of a program: `{"command": "git", "subcommand": "push"}`.
+const SUBCOMMANDS: &[&str] = &["subcommand", "verb", "action", "operation"];
+/// Members that may name a program, beside a command of it: `{"tool": "git", "command": "push"}`.
+const TOOLS: &[&str] = &["tool", "name", "cli", "app"];
 /// Members that name a program.
 const PROGRAMS: &[&str] = &["program", "executable", "binary", "exe", "bin", "entrypoint"];
 /// Members that hold the text that a program reads.
@@ -60,6 +74,8 @@ const WORDS_MAX: usize = 100_000;
 /// The declared use of a callee's input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Callee {
+    /// It is declared to run commands: any text that begins with a well-known program may be one.
+    RunsCommands,
     /// It runs commands, or nothing is said.
     Runs,
     /// It does something else: only a member that can be nothing but a command counts as one.
@@ -104,12 +120,17 @@ fn add_lines(input: &Value, callee: Callee, depth: usize, found: &mut Vec<String
         members.iter().filter(move |(key, _)| is_one_of(key, names)).map(|(_, value)| *value)
     };
     let before = found.len();
-    let may_be_script = callee == Callee::Runs;
+    let may_be_script = callee != Callee::DoesElse;
     let commands = named(COMMANDS).chain(named(SCRIPTS).filter(|_| may_be_script));
     match program_and_words(named(PROGRAMS).collect(), named(COMMANDS).collect()) {
         Some(line) => found.push(line),
         None => commands.chain(named(PROGRAMS)).for_each(|value| add_value(value, found)),
     }
+    if may_be_script {
+        add_command_of_program(named(TOOLS).collect(), named(SUBCOMMANDS).collect(), before, found);
+    }
+    let composed = named(COMMANDS).filter_map(Value::as_object).filter_map(line_of_object);
+    found.extend(composed.filter(|_| may_be_script));
     named(SEVERAL).for_each(|value| add_several(value, found));
     let arguments: Vec<String> = named(ARGUMENTS).flat_map(words_of).take(WORDS_MAX).collect();
     if !arguments.is_empty() {
@@ -129,11 +150,22 @@ fn add_lines(input: &Value, callee: Callee, depth: usize, found: &mut Vec<String
     ) {
         *line = format!("{line} <<'{END_OF_INPUT}'\n{input}\n{END_OF_INPUT}\n");
     }
+    if callee == Callee::RunsCommands && found.len() == before {
+        let language = named(LANGUAGES).find_map(Value::as_str);
+        named(CODE).filter_map(Value::as_str).for_each(|text| add_code(text, language, found));
+        let others = members.iter().filter(|(key, _)| {
+            ![CODE, PROSE, LANGUAGES, STATEMENTS, FOLDERS].iter().any(|names| is_one_of(key, names))
+        });
+        let texts = others.filter_map(|(_, value)| value.as_str());
+        found.extend(texts.filter(|text| super::unlisted::begins_with_told(text)).map(str::to_owned));
+    }
+    found.extend(deletion(&members).filter(|_| may_be_script));
     let statements =
         named(STATEMENTS).filter_map(Value::as_str).filter(|text| super::services::drops(&[text]));
     found.extend(statements.map(|text| line_of(&["sql", text])));
     for (_, value) in members.iter().copied() {
         match value {
+            Value::Object(inner) if may_be_script && line_of_object(inner).is_some() => {}
             Value::Object(_) => add_lines(value, callee, depth + 1, found),
             Value::Array(items) => items.iter().for_each(|item| add_lines(item, callee, depth + 1, found)),
             // Arguments of a tool are often an object written as text.
@@ -144,6 +176,59 @@ fn add_lines(input: &Value, callee: Callee, depth: usize, found: &mut Vec<String
             }
             _ => {}
         }
+    }
+}
+
+/// Returns the line of a request that deletes: `{"method": "DELETE", "url": "https://…"}`.
+fn deletion(members: &[(&Arc<str>, &Value)]) -> Option<String> {
+    let text = |names: &[&str]| members.iter().find(|(key, _)| is_one_of(key, names))?.1.as_str();
+    text(&["method", "httpmethod", "verb"]).filter(|method| method.eq_ignore_ascii_case("delete"))?;
+    let address = text(&["url", "uri", "endpoint", "address"])?;
+    Some(line_of(&["curl", "-X", "DELETE", address]))
+}
+
+/// Returns the line of a command whose program and words are members: `{"name": "git", "args": ["push"]}`.
+fn line_of_object(command: &hence_canon::Object) -> Option<String> {
+    let program = command.iter().find(|(key, _)| is_one_of(key, TOOLS))?.1.as_str()?;
+    let arguments = command.iter().filter(|(key, _)| is_one_of(key, ARGUMENTS));
+    let words: Vec<String> = arguments.flat_map(|(_, value)| words_of(value)).take(WORDS_MAX).collect();
+    (super::unlisted::is_told(program) && !words.is_empty()).then(|| format!("{program} {}", line_of(&words)))
+}
+
+/// Completes a command that only names a program, or a command of a program that another member names.
+fn add_command_of_program(tools: Vec<&Value>, commands: Vec<&Value>, before: usize, found: &mut [String]) {
+    let Some(line) = found.get_mut(before..).and_then(<[String]>::last_mut) else { return };
+    let is_word = |text: &&str| !text.trim().is_empty() && !text.trim().contains(char::is_whitespace);
+    let tool = tools.iter().find_map(|tool| tool.as_str().filter(|text| super::unlisted::is_told(text)));
+    let is_shell =
+        |tool: &str| matches!(super::program::name_of(tool).as_str(), "bash" | "sh" | "zsh" | "sudo");
+    if let Some(tool) = tool.filter(|tool| !is_shell(tool))
+        && line.split_whitespace().next().map(super::program::name_of) != Some(super::program::name_of(tool))
+    {
+        *line = format!("{tool} {line}");
+    }
+    if let Some(command) = commands.iter().find_map(|command| command.as_str().filter(is_word))
+        && is_word(&line.as_str())
+    {
+        *line = format!("{line} {}", line_of(&[command]));
+    }
+}
+
+/// Adds code: of a shell, or of a language whose calls of programs are looked for.
+fn add_code(text: &str, language: Option<&str>, found: &mut Vec<String>) {
+    let language = language.map(|language| super::program::name_of(language.trim()).to_lowercase());
+    let interpreter = match language.as_deref() {
+        Some("bash" | "sh" | "shell" | "zsh" | "dash" | "ksh" | "console") => None,
+        Some("javascript" | "js" | "typescript" | "ts" | "node") => Some(["node", "-e"]),
+        Some("ruby" | "rb") => Some(["ruby", "-e"]),
+        Some("perl") => Some(["perl", "-e"]),
+        Some(_) => Some(["python", "-c"]),
+        None if super::unlisted::begins_with_told(text) => None,
+        None => Some(["python", "-c"]),
+    };
+    match interpreter {
+        Some([program, option]) => found.push(line_of(&[program, option, text])),
+        None => found.push(text.to_owned()),
     }
 }
 
@@ -242,6 +327,23 @@ fn add_push_words(input: &Value, depth: usize, words: &mut Vec<String>) {
         }
         match value {
             _ if is_set(value) => words.push(option),
+            // `{"name": "force", "value": true}`
+            Value::String(name)
+                if is_one_of(key, &["name", "option", "flag", "key"])
+                    && is_forcing(name)
+                    && members.iter().any(|(key, set)| is_one_of(key, SWITCHES) && is_set(set)) =>
+            {
+                words.push("--force".to_owned());
+            }
+            // Whatever the name of its member: an option of git is nothing else.
+            Value::String(text)
+                if (text.trim_start().starts_with("--force") || text.trim() == "-f")
+                    && ![PROSE, ARGUMENTS, COMMANDS].iter().any(|names| is_one_of(key, names))
+                    && !is_one_of(key, REFS) =>
+            {
+                words.push(text.trim().to_owned());
+            }
+            Value::String(text) if is_forced_query(text) => words.push("--force".to_owned()),
             // `force: main` and `delete: main` name what is overwritten or removed.
             Value::String(text) if (is_force || option == "--delete") && !is_unset(text) => {
                 words.extend([option, text.to_string()]);
@@ -299,9 +401,14 @@ fn option_of(key: &str) -> String {
         }
     }
     let means_force = match option.as_str() {
-        "--f" | "--overwrite" | "--overwrites" | "--non-fast-forward" | "--rewrite-history" | "--hard" => {
-            true
-        }
+        "--f"
+        | "--allow-non-ff"
+        | "--allow-non-fast-forward"
+        | "--overwrite"
+        | "--overwrites"
+        | "--non-fast-forward"
+        | "--rewrite-history"
+        | "--hard" => true,
         "--force-with-lease" | "--force-if-includes" | "--no-force" | "--non-force" => false,
         // `force_push`, `is_forced`, `allowForce`, `use_force`, `force_update`
         option => option.split('-').any(|part| matches!(part, "force" | "forced" | "forcing" | "forcepush")),
@@ -318,6 +425,16 @@ fn is_forcing(text: &str) -> bool {
         |part: &str| matches!(part, "force" | "forced" | "forcepush" | "overwrite" | "mirror" | "rewrite");
     !parts.clone().any(|part| is_denied.contains(&part)) && parts.any(names)
         || matches!(lower.as_str(), "+" | "-f" | "non-fast-forward" | "non_fast_forward")
+}
+
+/// Returns whether the query of an address, or one alone, says that a push overwrites: `force=true`.
+fn is_forced_query(text: &str) -> bool {
+    let query = text.split_once('?').map_or(text, |(_, query)| query);
+    !query.contains(char::is_whitespace)
+        && query.split('&').any(|pair| {
+            let on = |value: &str| matches!(value.to_lowercase().as_str(), "1" | "true" | "yes" | "on");
+            pair.split_once('=').is_some_and(|(key, value)| option_of(key) == "--force" && on(value))
+        })
 }
 
 /// Returns whether a value is an object written as text.
@@ -380,6 +497,30 @@ mod tests {
     }
 
     #[test]
+    fn a_callee_that_runs_commands_may_be_given_them_under_any_name() {
+        for (input, expected) in [
+            (r#"{"text": "git push -f"}"#, ""),
+            (r#"{"anything": "git push -f"}"#, "git push -f"),
+            (r#"{"q": "rm -rf x"}"#, "rm -rf x"),
+            (r#"{"message": "git push -f"}"#, ""),
+            (r#"{"anything": "the push"}"#, ""),
+            (r#"{"language": "bash", "code": "ls; rm x"}"#, "ls; rm x"),
+            (r#"{"language": "python", "code": "f()"}"#, "python -c 'f()'"),
+            (r#"{"code": "f()"}"#, "python -c 'f()'"),
+            (r#"{"stdin": "git push -f"}"#, "git push -f"),
+            (r#"{"command": {"name": "git", "args": ["push", "-f"]}}"#, "git push -f"),
+            (r#"{"command": "git", "subcommand": "push", "flags": ["-f"]}"#, "git push -f"),
+            (r#"{"tool": "git", "command": "push"}"#, "git push"),
+            (r#"{"tool": "bash", "command": "ls"}"#, "ls"),
+            (r#"{"name": "git", "command": "git push"}"#, "git push"),
+            (r#"{"method": "DELETE", "url": "http://x/1"}"#, "curl -X DELETE http://x/1"),
+            (r#"{"method": "GET", "url": "http://x/1"}"#, ""),
+        ] {
+            assert_eq!(lines_given(&value(input), Callee::RunsCommands).join("|"), expected, "{input}");
+        }
+    }
+
+    #[test]
     fn a_push_is_read_from_members() {
         let marks = |input: &str| {
             let push = push_given(&value(input)).unwrap();
@@ -421,6 +562,13 @@ mod tests {
             r#"{"flags": ["force"]}"#,
             r#"{"push_options": ["--force"]}"#,
             r#"{"rewriteHistory": true}"#,
+            r#"{"flag": "-f"}"#,
+            r#"{"arguments": "--force origin main"}"#,
+            r#"{"lease": "--force-with-lease=main"}"#,
+            r#"{"opts": [{"name": "force", "value": true}]}"#,
+            r#"{"allow_non_ff": true}"#,
+            r#"{"query": "force=true"}"#,
+            r#"{"url": "https://host/push?branch=main&force=1"}"#,
         ] {
             assert_eq!(marks(input), (true, true), "{input}");
         }
@@ -440,6 +588,9 @@ mod tests {
             r#"{"mode": "simple", "branch": "force"}"#,
             r#"{"force": {"enabled": false}}"#,
             r#"{"force": null, "reason": "force"}"#,
+            r#"{"url": "https://host/push?force=0"}"#,
+            r#"{"opts": [{"name": "force", "value": false}]}"#,
+            r#"{"message": "say -f or --force"}"#,
             r#"{}"#,
         ] {
             assert_eq!(marks(input), (false, false), "{input}");

@@ -25,6 +25,7 @@ mod scripts;
 mod services;
 mod staged;
 mod tools;
+mod unlisted;
 mod values;
 mod voice;
 mod walk;

@@ -159,7 +159,7 @@ fn other_history(name: &str, arguments: &[Word]) -> Option<Class> {
     }
     let commits = match name {
         "hg" | "sl" | "svn" | "fossil" | "bzr" => matches!(command, "commit" | "ci" | "amend"),
-        "jj" => matches!(command, "commit" | "squash"),
+        "jj" => matches!(command, "commit" | "ci" | "squash" | "absorb"),
         _ => return None,
     };
     let pushes = command == "push" || name == "jj" && texts.starts_with(&["git", "push"]);
@@ -298,6 +298,7 @@ fn by_command(name: &str, arguments: &[&str]) -> Deed {
         },
         "make" | "gmake" | "just" | "task" | "rake" | "invoke" | "inv" | "ninja" | "mage" | "grunt"
         | "gulp" | "doit" | "nmake" => recipes(name, arguments),
+        "cabal" | "stack" if command == "upload" => Deed::Release,
         "mvn" | "mvnw" => maven(&operands, arguments),
         "gradle" | "gradlew" => gradle(&operands, arguments),
         "sbt" | "lein" | "clj" | "clojure" | "mill" | "ant" | "bazel" | "bazelisk" | "buck" | "buck2"
@@ -383,7 +384,7 @@ fn of_script_file(file: &str, arguments: &[&str]) -> Deed {
         "setup.py" => match arguments.first() {
             Some(&"test") => Deed::Tests,
             Some(&("install" | "develop")) => Deed::Install,
-            Some(&"upload") => Deed::Release,
+            _ if arguments.contains(&"upload") => Deed::Release,
             Some(&("build" | "sdist" | "bdist_wheel")) => Deed::Build,
             _ => Deed::Other,
         },
@@ -585,6 +586,8 @@ pub(super) fn by_task(task: &str) -> Deed {
         Deed::Build
     } else if is(&["deploy"]) || first.starts_with("deploy-") {
         Deed::Deploy
+    } else if is(&["destroy", "undeploy", "teardown", "nuke", "wipe", "drop-db", "db-drop", "drop"]) {
+        Deed::Destroy
     } else if is(&["release", "publish"]) {
         Deed::Release
     } else if is(&["install", "setup", "bootstrap"]) {

@@ -2,6 +2,7 @@
 
 use super::Deed;
 use super::program::{by_script_name, tests};
+use super::unlisted::by_verbs;
 
 /// Programs that run the statements they are given on a database.
 #[rustfmt::skip]
@@ -215,14 +216,59 @@ pub(super) fn packages_and_services(name: &str, operands: &[&str], arguments: &[
         ("bump2version" | "bumpversion" | "bump-my-version", _) if !has(&["--no-commit"]) => Deed::Commit,
         ("jscodeshift" | "codemod" | "ts-migrate", _) => Deed::Format,
         ("protoc", _) | ("alembic", "revision") | ("prisma", "generate" | "format") => Deed::Format,
-        (name, _) => by_script_name(name),
+        ("bq" | "nerdctl", "rm" | "rmi") | ("virsh", "undefine") | ("railway", "down") => Deed::Destroy,
+        ("gio", "trash") => Deed::Delete,
+        ("tar", _) if has(&["--remove-files"]) => Deed::Delete,
+        ("restic" | "borg", "forget" | "prune") | ("knex", "migrate:rollback") | ("alembic", "downgrade") => {
+            Deed::Destroy
+        }
+        ("crontab", _) if has(&["-r"]) => Deed::Destroy,
+        ("surge" | "deploy-rs", _)
+        | ("zappa", "update")
+        | ("ko" | "colmena", "apply")
+        | ("clasp", "push")
+        | ("waypoint", "up") => Deed::Deploy,
+        ("terragrunt", "run-all" | "run" | "run-all-stack") if operands.contains(&"destroy") => Deed::Destroy,
+        ("terragrunt", "run-all" | "run" | "run-all-stack") if operands.contains(&"apply") => Deed::Deploy,
+        ("docker" | "podman", "service") if matches!(second, "update" | "create" | "scale" | "rollback") => {
+            Deed::Deploy
+        }
+        ("docker" | "podman", "service") if second == "rm" => Deed::Destroy,
+        ("gcloud", "builds") if second == "submit" => Deed::Deploy,
+        ("now", _) if has(&["--prod"]) => Deed::Deploy,
+        ("conan" | "cabal" | "stack" | "snapcraft" | "hf" | "huggingface-cli", "upload")
+        | ("choco", "push")
+        | ("winget", "submit") => Deed::Release,
+        ("jf" | "jfrog", "rt") if matches!(second, "upload" | "u") => Deed::Release,
+        ("xcrun", "altool") if has(&["--upload-app", "--upload-package"]) => Deed::Release,
+        ("gt" | "graphite", "create" | "c" | "modify" | "m" | "merge" | "squash" | "absorb" | "fold")
+        | ("arc", "land" | "amend")
+        | ("stg", "refresh" | "new" | "commit")
+        | ("darcs" | "pijul", "record" | "amend")
+        | ("dvc" | "etckeeper" | "gix", "commit")
+        | ("cvs", "commit" | "ci") => Deed::Commit,
+        ("gt" | "graphite", "submit" | "s" | "ss") | ("darcs" | "pijul" | "dvc", "push") => Deed::Push,
+        (name, _) => match by_script_name(name) {
+            Deed::Other => by_verbs(name, operands),
+            deed => deed,
+        },
     }
 }
 
 fn is_install(name: &str, command: &str, second: &str, arguments: &[&str]) -> bool {
     let plain = matches!(
         command,
-        "install" | "add" | "sync" | "update" | "upgrade" | "reinstall" | "in" | "uninstall" | "remove"
+        "install"
+            | "add"
+            | "sync"
+            | "update"
+            | "upgrade"
+            | "reinstall"
+            | "in"
+            | "uninstall"
+            | "remove"
+            | "purge"
+            | "autoremove"
     );
     match name {
         "uv" if command == "pip" => matches!(second, "install" | "sync" | "uninstall"),
@@ -244,7 +290,7 @@ fn aws(service: &str, command: &str) -> Deed {
         ("cloudformation", "deploy" | "create-stack" | "update-stack")
         | ("lambda", "update-function-code" | "create-function")
         | ("ecs", "update-service")
-        | ("deploy", "create-deployment")
+        | (_, "create-deployment" | "start-deployment")
         | ("s3", "sync") => Deed::Deploy,
         (_, command) if command.starts_with("delete-") || command.starts_with("terminate-") => Deed::Destroy,
         _ => Deed::Other,

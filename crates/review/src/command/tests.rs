@@ -177,7 +177,7 @@ fn a_word_that_merely_occurs_is_no_test_and_no_commit() {
         ("ls tests", "List"),
         ("vim pytest.ini", "-"),
         ("git config alias.ci commit", "-"),
-        ("git ci -m x", "-"),
+        ("git ci -m x", "Commit"),
         ("git commit --dry-run", "-"),
         ("git push --dry-run origin main", "-"),
         ("git commit --help", "-"),

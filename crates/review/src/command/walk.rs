@@ -15,6 +15,7 @@ use super::piped::{
     Input, all_but_unwritten, here_document, is_condition, piped_script, printed, runs_input, with_operands,
 };
 use super::staged::add_private_files;
+use super::unlisted::lines_of_arguments;
 use super::values::Certainty;
 use super::voice::{Reads, Voice, defined_names, voice, writes_output_to_file};
 use super::wrapper::{Unwrapped, unwrap};
@@ -404,6 +405,9 @@ impl Walk {
         {
             class = found;
         }
+        if class.deed == Deed::Other {
+            self.lines(lines_of_arguments(&words), ran);
+        }
         // A program that nobody knows may be the one that its words are written for.
         let foreseen = unknown_program(&words).filter(|_| class.deed == Deed::Other);
         let ran = if foreseen.is_some() { ran.max(Ran::Maybe) } else { ran };
@@ -466,6 +470,11 @@ impl Walk {
         let folder = self.folder.clone();
         let place = |path: &str| folder.join(path);
         let lines = self.names.hidden_lines(command, words, input.text(), place);
+        self.lines(lines, ran);
+    }
+
+    /// Adds those deeds of command lines that rules are about. Whether the lines ran is not known.
+    fn lines(&mut self, lines: Vec<String>, ran: Ran) {
         let (first, voices) = (self.parts.len(), self.voices.len());
         for line in lines {
             self.child(&Script::read(&line), &line, &[], ran.max(Ran::Maybe), Ended::Unknown);
@@ -626,6 +635,10 @@ fn unknown_program(words: &[Word]) -> Option<Class> {
     let (program, arguments) = words.split_first()?;
     let is_whole = program.expansions.first().is_some_and(|expansion| expansion.place.start == 0);
     let command = arguments.iter().find(|word| !word.text.starts_with('-'))?;
+    // No command of git has this name, but nearly everybody who has it as an alias commits by it.
+    if program::name_of(&program.text) == "git" && arguments.first().is_some_and(|word| word.text == "ci") {
+        return Some(Deed::Commit.into());
+    }
     match command.text.as_str() {
         _ if !is_whole => None,
         // Nobody knows what the options of a program mean that nobody knows.

@@ -74,7 +74,12 @@ pub(super) fn unwrap(mut words: &[Word]) -> Unwrapped<'_> {
             "runuser" if after_option(rest, &["-u", "--user"]).is_some() => {
                 Some(operands(rest, &["-u", "--user", "-g", "--group", "-G", "--supp-group", "-w"]))
             }
-            "su" | "runuser" | "script" | "nix-shell" => match script_option(rest) {
+            // The first operand is the group.
+            "sg" if script_option(rest).is_none() => match operands(rest, &[]).get(1..) {
+                Some(script) if !script.is_empty() => return Unwrapped::Script(joined(script)),
+                _ => None,
+            },
+            "su" | "sg" | "runuser" | "script" | "nix-shell" => match script_option(rest) {
                 Some(script) => return Unwrapped::Script(script.text.clone()),
                 None => None,
             },

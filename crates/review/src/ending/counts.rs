@@ -164,6 +164,9 @@ fn is_bad(key: &str) -> bool {
         was_lower = letter.is_lowercase();
         plain.extend(letter.to_lowercase().filter(|letter| letter.is_alphanumeric()));
     }
+    if matches!(plain.trim(), "not ok" | "not passed" | "not passing" | "regressions") {
+        return true;
+    }
     let plain = plain.replace("timed out", "timedout");
     let mut words = plain.split_whitespace().peekable();
     let names = plain.split_whitespace().any(|word| BADLY.contains(&word));

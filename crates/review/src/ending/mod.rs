@@ -62,8 +62,27 @@ fn said(summary: &str) -> Words {
     {
         Some((Some(false), _) | (_, Stated::Badly)) => Words::Badly,
         Some((_, Stated::Nothing)) => Words::NothingRan,
-        _ => reading(summary),
+        _ => match (reading(summary), document.as_ref().map(texts_of)) {
+            (whole, None) => whole,
+            // The output of a program is a text of its own, with words that end at its quotes.
+            (Words::Badly, _) | (_, Some(Words::Badly)) => Words::Badly,
+            (Words::Silent, Some(texts)) => texts,
+            (whole, _) => whole,
+        },
     }
+}
+
+/// Members that hold what a program printed.
+const PRINTED: &[&str] =
+    &["stdout", "stderr", "output", "summary", "text", "log", "logs", "report", "tail", "content"];
+
+/// Reads the texts of a document, each by itself.
+fn texts_of(document: &Value) -> Words {
+    let members = document.as_object().into_iter().flat_map(Object::iter);
+    let texts = members.filter(|(key, _)| PRINTED.contains(&&***key)).filter_map(|(_, value)| value.as_str());
+    let said: Vec<Words> = texts.map(reading).collect();
+    let order = [Words::Badly, Words::NothingRan, Words::Well];
+    order.into_iter().find(|words| said.contains(words)).unwrap_or(Words::Silent)
 }
 
 fn ended(code: Option<bool>, result: Stated, words: Words, checks: bool) -> Option<Ending> {
@@ -257,6 +276,7 @@ mod tests {
             (r#"{"result": {"code": 200, "ok": true}}"#, true),
             (r#"{"result": {"stats": {"tests": 5, "passes": 5, "failures": 0}}}"#, true),
             (r#"{"result": {"fail_fast": true, "passed": 3}}"#, true),
+            (r#"{"result": {"ok": 1, "not_ok": 1}}"#, false),
         ] {
             assert_eq!(stated(action), Some(well), "{action}");
         }
@@ -318,6 +338,11 @@ mod tests {
             assert_eq!(ending(open), None, "{open}");
         }
         assert_eq!(ending(r#"{"result_summary": "{\"total\":5,\"passed\":4}"}"#), guess(false));
+        let printed = |text: &str| ending(&format!(r#"{{"result_summary": "{{\"stdout\":\"{text}\"}}"}}"#));
+        assert_eq!(printed("5 examples, 0 failures"), guess(true));
+        assert_eq!(printed("Ran 3 tests in 0.1s OK"), guess(true));
+        assert_eq!(printed("5 examples, 1 failure"), guess(false));
+        assert_eq!(printed("Ran 0 tests in 0.1s OK"), None);
         let pushed =
             r#"{"type": "GitPush", "result": {"status": "completed"}, "result_summary": "no tests"}"#;
         assert_eq!(stated(pushed), Some(true), "what it says about tests is not how a push ended");

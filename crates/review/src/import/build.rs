@@ -353,12 +353,12 @@ fn execution(event: &ActionEvent, model: Option<&str>) -> Members {
 fn request(event: &ActionEvent, file: Option<&str>) -> Option<Value> {
     let mut members: Members =
         event.request.iter().map(|(key, value)| (*key, shorten_values(value, RATIONALE_CHARS_MAX))).collect();
-    let names_no_evidence = event.edits() && !event.happened();
     // A file that was written says itself whether it holds one.
     let has_no_artifact = !event.edits() || file.is_none() && event.happened();
     let holds = event.contains_secret == Some(true) && has_no_artifact;
     members.extend(holds.then_some(("contains_secret", true.into())));
-    members.extend(file.filter(|_| names_no_evidence).map(|file| ("path", file.into())));
+    let has_path = members.iter().any(|(key, _)| *key == "path");
+    members.extend(file.filter(|_| !has_path).map(|file| ("path", file.into())));
     members.extend(
         event.part.iter().flat_map(|part| [("part", part.place.into()), ("parts", part.count.into())]),
     );

@@ -191,7 +191,7 @@ fn span(raw: &Value, user: Option<&str>) -> Span {
         signs: Signs::default(),
         shown: Shown::default(),
     }
-    .with_stated_end(printed.as_deref())
+    .with_stated_end(None, printed.as_deref())
 }
 
 /// Returns the tokens and the cost, by the names of any version.

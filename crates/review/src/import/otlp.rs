@@ -239,7 +239,7 @@ fn span(raw: &Value, service: Option<&str>) -> Span {
         signs: Signs::default(),
         shown: Shown::default(),
     }
-    .with_stated_end(error.or(output))
+    .with_stated_end(error, output)
 }
 
 /// Writes tenths as a decimal: 980 → `98.0`.

@@ -168,12 +168,18 @@ impl StatedEnd {
 
 impl Span {
     /// Adds the exit code that the result states: a call that was made may have run a command that failed.
-    pub(super) fn with_stated_end(mut self, output: Option<&str>) -> Self {
+    ///
+    /// An error that the call reports counts before its result, unless only the result has a code.
+    pub(super) fn with_stated_end(mut self, error: Option<&str>, output: Option<&str>) -> Self {
+        let has_code = |text: &&str| StatedEnd::of(Some(text)).exit_code.is_some();
+        let output = output.filter(has_code).or(error).or(output);
         let stated = StatedEnd::of(output);
         let printed = stated.printed.as_deref().or(output).unwrap_or_default();
         (self.signs, self.shown) = (Signs::of(printed), Shown::of(printed));
-        let is_call = self.work == Work::ToolCall && self.ended != SpanEnd::Badly;
-        self.exit_code = stated.exit_code.filter(|_| is_call);
+        let is_call = self.work == Work::ToolCall;
+        // A code of zero does not take back what the span says.
+        let agrees = |code: &i64| *code != 0 || self.ended != SpanEnd::Badly;
+        self.exit_code = stated.exit_code.filter(|code| is_call && agrees(code));
         self.ended = match self.exit_code {
             Some(0) => SpanEnd::Well,
             Some(_) => SpanEnd::Badly,

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::{Regex, RegexSet};
 
-use super::value::{is_cased, is_code, is_id, is_mixed, is_path, is_random, is_reference};
+use super::value::{is_cased, is_code, is_id, is_mixed, is_name, is_path, is_random, is_reference};
 
 /// A form: its kind, the pattern, whose first group is the secret if it has one, and a test of the secret.
 struct Form {
@@ -116,6 +116,11 @@ fn is_bot_token(_: &str, secret: &str) -> bool {
     has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && is_random(secret)
 }
 
+/// A token at a place where one is usual: random, with both cases and digits, and no id, path or code.
+fn is_issued_token(whole: &str, secret: &str) -> bool {
+    is_bot_token(whole, secret) && is_random_value(whole, secret) && !is_name(secret)
+}
+
 /// The value of a name that may be that of a secret: only what is random counts.
 fn is_random_value(_: &str, secret: &str) -> bool {
     let is_commit = secret.len() == 40 && secret.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -194,6 +199,16 @@ const FORMS: &[Form] = &[
     Form { kind: "password", accepts: is_written_text, pattern: r"(?i)\b[\w.-]*_pw[\x22\x27]?\s*[:=]\s*[\x22\x27]?([^\s\x22\x27,;]{6,})" },
     Form { kind: "assignment", accepts: is_written_text, pattern: r"(?i)\b[\w.-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|private[_-]?key)[\x22\x27]?[ \t]*:[ \t]*[|>][+-]?[ \t]*\n[ \t]+(\S{6,})" },
     Form { kind: "assignment", accepts: is_assigned, pattern: r"(?i)[A-Z0-9_.-]*(?:password|passwd|passphrase|pgpass|(?:db|root|user|admin|smtp|mail|redis|mysql|postgres|pg|ftp|ldap|sudo|login)_?pass|_pass|secret(?:s|_?key|_?key_?base|_?access_?key|_?token)?|api[_-]?key|apikey|access[_-]?key(?:[_-]?id)?|account[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|session[_-]?token|bot[_-]?token|private[_-]?key|signing[_-]?key|encryption[_-]?key|credentials?|webhook[_-]?url)[\x22']?\s*(?::=|=>|=|:)\s*[\x22']?([^\s\x22',;]+)[\x22']?" },
+    Form { kind: "password", accepts: is_issued_token, pattern: r"(?:^|\s)(?:-[a-zA-Z]|/p|--?[\w-]*(?:key|pass|pw|secret|token|auth|cred)[\w-]*)[ =:]?[\x22\x27]?([A-Za-z0-9+/=_.~-]{16,})" },
+    Form { kind: "password", accepts: is_issued_token, pattern: r"(?i)\b(?:password|passwd|passphrase|token|login|secret|api-?key|ssid \S+|wpa_passphrase \S+|send(?:line)?)\s+[\x22\x27]?([A-Za-z0-9+/=_.~-]{16,})" },
+    Form { kind: "password", accepts: is_issued_token, pattern: r"<<<\s*[\x22\x27]?([A-Za-z0-9+/=_.~-]{16,})" },
+    Form { kind: "password", accepts: is_issued_token, pattern: r"\b(?:echo|printf)\s+(?:-\w+\s+)*[\x22\x27]?([A-Za-z0-9+/=_.~-]{16,})" },
+    Form { kind: "password", accepts: is_issued_token, pattern: r"(?:^|\s)-[a-zA-Z][ =]?[\x22\x27]?[\w.@-]+[,:]([A-Za-z0-9+/=_.~-]{16,})" },
+    Form { kind: "password", accepts: is_given, pattern: r"(?:^|\s)--[a-z-]*user(?:name)?[ =][\x22\x27]?[^\s:\x27\x22/]+:([^\s\x27\x22/]+)" },
+    Form { kind: "password", accepts: is_given, pattern: r"\bcurl\b[^|;&\n]*?\s(?:-E|--cert|--proxy-cert)[ =]?[\x22\x27]?[^\s:\x27\x22]+:([^\s\x27\x22/\\]+)" },
+    Form { kind: "password", accepts: is_written_text, pattern: r"(?:^|[\s;&|(])(?:PASS|PW|PASSWORD|PASSPHRASE|PASSWD)=[\x22\x27]?([^\s\x22\x27;&|]{5,})" },
+    Form { kind: "password", accepts: always, pattern: r"(?i)\bpassphrase=(?:\x22([^\x22$\n]*\s[^\x22$\n]*)\x22|\x27[^\x27\n]*\s[^\x27\n]*\x27)" },
+    Form { kind: "service_token", accepts: has_digit, pattern: r"\bshp(?:at|ca|pa|ss)_[A-Za-z0-9]{24,}" },
     Form { kind: "assignment", accepts: is_random_value, pattern: r"(?i)[A-Z0-9_.-]*(?:token|key|pwd|pass|auth|sig|signature|dsn|cookie|sessionid|session_id)[\x22']?\s*(?::=|=>|=|:)\s*[\x22']?([A-Za-z0-9+/=_.~-]{16,})" },
 ];
 

@@ -349,3 +349,40 @@ fn names_and_tokens_of_more_services_are_found() {
         assert!(!contains(text), "{text}");
     }
 }
+
+#[test]
+fn a_token_that_a_program_is_given_is_found_and_a_name_is_not() {
+    let token = "q8ZrT1xWv93LmPa07KdY";
+    for line in [
+        "vault login TOKEN",
+        "twine upload -p TOKEN dist/*",
+        "ssh-keygen -N TOKEN -f k",
+        "signtool sign /p TOKEN x",
+        "bcp x out y -U u -PTOKEN",
+        "gcloud auth activate-service-account --key TOKEN",
+        "lftp -u u,TOKEN h",
+        "curl --proxy-user u:TOKEN x",
+        "curl -E cert.pem:TOKEN x",
+        "gh auth login --with-token <<< TOKEN",
+        "rsync --password-file=<(echo TOKEN) a b",
+        "expect -c 'send \"TOKEN\\r\"'",
+        "nmcli dev wifi connect x password TOKEN",
+        "export X=shpat_TOKENTOKEN",
+    ] {
+        assert!(!clean(&line.replace("TOKEN", token)).contains(token), "{line}");
+    }
+    assert_eq!(clean("PASS='hunter2' ./x"), "PASS='[redacted]' ./x");
+    assert!(!clean("export passphrase=\"correct horse battery\"").contains("horse"));
+    for line in [
+        "pytest -k TestUserLogin2FactorAuth3",
+        "cargo test -p hence-review2Tests3Run",
+        "echo HelloWorld2Everyone3Today",
+        "git checkout -b feature/JIRA-1234-Add2FALogin",
+        "git show -p 4be2f10a9c0d1e2f3a4b5c6d7e8f9a0b1c2d3e4f",
+        "mvn -Dtest=PaymentService2Test3Case test",
+        "PASS=1 make",
+        "passphrase=\"$X y\"",
+    ] {
+        assert_eq!(clean(line), line);
+    }
+}

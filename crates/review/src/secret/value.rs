@@ -119,3 +119,19 @@ fn bits_per_letter(value: &str) -> f64 {
     let part = |count: &u32| f64::from(*count) / f64::from(total.max(1));
     counts.iter().filter(|count| **count > 0).map(part).map(|part| -part * part.log2()).sum()
 }
+
+/// Returns whether much of a value is words, as in names of things: `TestUserLogin2FactorAuth3`.
+pub(super) fn is_name(value: &str) -> bool {
+    let mut run = 0;
+    let mut in_words = 0;
+    // A word is a run of lower-case letters, with one capital before it.
+    for letter in value.chars().chain(['.']) {
+        if letter.is_ascii_lowercase() {
+            run += 1;
+        } else {
+            in_words += if run >= 3 { run + 1 } else { 0 };
+            run = 0;
+        }
+    }
+    in_words * 5 >= value.len() * 2
+}

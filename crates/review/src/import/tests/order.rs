@@ -199,6 +199,18 @@ fn the_exit_code_in_the_result_of_a_span_is_its_end() {
 }
 
 #[test]
+fn a_failed_span_keeps_the_exit_code_it_states_unless_that_says_otherwise() {
+    for (code, expected) in [("1", 1.into()), ("0", Value::Null)] {
+        let result = format!(r#"{{\"exit_code\": {code}}}"#);
+        let failed = span(1, "pytest", &result, 1, 2);
+        let failed = format!(r#"{}, "status": {{"code": 2}}}}"#, failed.strip_suffix('}').unwrap());
+        let trace = spans(&[failed]);
+        assert_eq!(*at(&trace, "/actions/0/result/status"), "failed".into());
+        assert_eq!(*at(&trace, "/actions/0/result/exit_code"), expected, "{code}");
+    }
+}
+
+#[test]
 fn calls_that_never_began_change_nothing() {
     for text in [
         "<tool_use_error>Cancelled: parallel tool call Bash errored</tool_use_error>",

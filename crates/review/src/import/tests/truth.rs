@@ -137,6 +137,28 @@ fn what_did_not_run_after_a_failure_is_no_action() {
 }
 
 #[test]
+fn every_action_on_a_file_names_it_in_its_request() {
+    let mut claude = Claude::asked("Change it");
+    for (tool, input) in [
+        ("Read", r#"{"file_path": "/p/a.py"}"#),
+        ("Write", r#"{"file_path": "/p/b.py", "content": "x"}"#),
+        ("Edit", r#"{"file_path": "/p/c.py", "old_string": "a", "new_string": "b"}"#),
+        ("mcp__github__delete_file", r#"{"path": "d.py"}"#),
+    ] {
+        claude.calls(tool, input).result("ok", false);
+    }
+    claude.bash("rm e.py && sed -i s/a/b/ f.py", "", false);
+    let trace = claude.trace();
+    let paths: Vec<&str> = at(&trace, "/actions")
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|action| at(action, "/request/path").as_str().unwrap_or("none").trim_start_matches("/p/"))
+        .collect();
+    assert_eq!(paths, ["a.py", "b.py", "c.py", "d.py", "e.py", "f.py"]);
+}
+
+#[test]
 fn an_exit_code_that_belongs_to_another_command_is_not_that_of_the_tests() {
     for line in ["pytest -q || true", "pytest -q | tail -3", "pytest -q; echo done"] {
         let mut claude = Claude::asked("Run the tests please");
