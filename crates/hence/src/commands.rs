@@ -42,7 +42,7 @@ use crate::context::ErrorReport;
 use crate::fleet::{self, QueueCommand};
 use crate::{kind, skills};
 
-pub(crate) use lineage::{blame_skill, blame_trace, impact_skill, impact_trace};
+pub(crate) use lineage::{artifact_named, blame_skill, blame_trace, impact_skill, impact_trace};
 pub(crate) use policy::{PolicyCommand, approval_allowed, policies_named};
 pub(crate) use position::{PositionReport, checkpoint_run, roll_back_run};
 pub(crate) use repl::words as split_words;
