@@ -80,7 +80,17 @@ impl<'a> Lineage<'a> {
     /// Returns the history of what a reference names at the end of the run: every step that had a part in it,
     /// newest first, back to what the caller gave.
     pub fn blame(&self, reference: &Reference) -> Vec<Written> {
-        let mut open: BTreeSet<usize> = self.origin(reference, self.outcomes.len()).into_iter().collect();
+        self.history(self.origin(reference, self.outcomes.len()).into_iter().collect())
+    }
+
+    /// Returns the history of what a step wrote: the step itself and every step that had a part in what it read,
+    /// newest first, back to what the caller gave.
+    pub fn blame_step(&self, step_id: &str) -> Vec<Written> {
+        let is_it = |(_, outcome): &(usize, &StepOutcome)| &*outcome.step_id == step_id;
+        self.history(self.outcomes.iter().enumerate().filter(is_it).map(|(at, _)| at).collect())
+    }
+
+    fn history(&self, mut open: BTreeSet<usize>) -> Vec<Written> {
         let mut history = Vec::new();
         // Sources are always older, so taking the newest first meets every step once.
         while let Some(position) = open.pop_last() {

@@ -118,7 +118,15 @@ macro_rules! shared_argument {
 shared_argument! {
     /// The run a command is about.
     RunRef {
-        /// The run, or a prefix of its id; where a place fits, RUN@INDEX is a record and RUN:STEP a step
+        /// The run, or a prefix of its id
+        run
+    }
+}
+
+shared_argument! {
+    /// The run a command is about, and perhaps a place in it.
+    PlaceRef {
+        /// The run, or a prefix of its id; RUN@INDEX is a record of it and RUN:STEP a step
         run
     }
 }
@@ -248,7 +256,7 @@ pub(crate) struct RunsArgs {
 #[command(after_help = "Example: hence log vendor-choice --from 3 --limit 10")]
 pub(crate) struct LogArgs {
     #[command(flatten)]
-    pub(crate) run: RunRef,
+    pub(crate) run: PlaceRef,
     /// Start at this record
     #[arg(long, default_value_t = 0, value_name = "INDEX")]
     pub(crate) from: u64,
@@ -264,7 +272,7 @@ pub(crate) struct LogArgs {
 #[command(after_help = "Example: hence watch vendor-choice")]
 pub(crate) struct WatchArgs {
     #[command(flatten)]
-    pub(crate) run: RunRef,
+    pub(crate) run: PlaceRef,
 }
 
 #[derive(ClapArgs)]
@@ -273,7 +281,7 @@ pub(crate) struct WatchArgs {
 )]
 pub(crate) struct ShowArgs {
     #[command(flatten)]
-    pub(crate) run: RunRef,
+    pub(crate) run: PlaceRef,
     /// The index of a record, or the name of a step for its last execution (default: the place after RUN, as RUN:STEP or RUN@INDEX)
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) step: String,
@@ -285,7 +293,7 @@ pub(crate) struct ShowArgs {
 )]
 pub(crate) struct StateArgs {
     #[command(flatten)]
-    pub(crate) run: RunRef,
+    pub(crate) run: PlaceRef,
     /// A path in the state, as artifacts.verification or /artifacts/verification [default: the whole state]
     pub(crate) pointer: Option<String>,
     /// Print the state after this record: an index, or a step's name for its last execution [default: the last]

@@ -42,7 +42,7 @@ use crate::context::ErrorReport;
 use crate::fleet::{self, QueueCommand};
 use crate::{kind, skills};
 
-pub(crate) use lineage::{blame_skill, blame_trace, impact_skill, impact_trace};
+pub(crate) use lineage::{artifact_named, blame_skill, blame_trace, impact_skill, impact_trace};
 pub(crate) use policy::{PolicyCommand, all_policies_named, approval_allowed, policies_named};
 pub(crate) use position::{PositionReport, checkpoint_run, roll_back_run};
 pub(crate) use repl::words as split_words;
@@ -118,7 +118,7 @@ pub(crate) use commands;
 
 commands! { Command {
     /// Run a problem or a skill and store its journal
-    Run(args::RunArgs) => run::run, "run": kind::RunReport, "run-skill": kind::SkillRunReport;
+    Run(args::RunArgs) => run::run, "run-problem": kind::RunReport, "run-skill": kind::SkillRunReport;
     /// Answer a question over inputs that no model window holds
     Solve(args::solve::SolveArgs) => kind::start_solve, "solve": kind::SolveReport;
     /// Print the task tree, the trajectory or the cost of a run of `hence solve`
@@ -143,33 +143,33 @@ commands! { Command {
     /// Show the state of a run, or part of it
     State(args::StateArgs) => state::run, "state": state::StateReport;
     /// Check a journal: what holds, where it first breaks, and what it cannot show
-    Verify(args::VerifyArgs) => verify::run, "verify": verify::VerifyReport;
+    Verify(args::VerifyArgs) => verify::run, "verify-run": verify::VerifyReport;
     /// Execute a recorded run again and compare every byte
     Replay(args::ReplayArgs) => replay::run, "replay": replay::ReplayReport;
     /// Show which steps of a run wrote a value, and from which values
-    Blame(skill::BlameArgs) => lineage::blame, "blame": lineage::LineageReport;
+    Blame(skill::BlameArgs) => lineage::blame, "lineage": lineage::LineageReport;
     /// Show which steps of a run depend on a value or a step
-    Impact(skill::ImpactArgs) => lineage::impact, "impact": lineage::LineageReport;
+    Impact(skill::ImpactArgs) => lineage::impact;
     /// Compare two runs: the first divergence, then each step and path
     Diff(args::DiffArgs) => diff::run, "diff": diff::DiffReport;
     /// Continue an interrupted run
-    Resume(args::ResumeArgs) => resume::run, "resume": kind::RunReport;
+    Resume(args::ResumeArgs) => resume::run;
     /// Show what a run waits for or where it stopped, since when, and how to continue it
     Why(args::WhyArgs) => why::run, "why": why::WhyReport;
     /// Answer a question a run waits for
-    Answer(skill::AnswerArgs) => skills::answer, "answer": skills::AnswerReport;
+    Answer(skill::AnswerArgs) => skills::answer, "answer-given": skills::AnswerReport;
     /// Start a run that shares the steps of another run before a given step
-    Fork(skill::ForkArgs) => fork::run, "fork": kind::SkillRunReport;
+    Fork(skill::ForkArgs) => fork::run;
     /// Continue a failed run without repeating what succeeded
-    Retry(skill::RetryArgs) => retry::run, "retry": kind::SkillRunReport;
+    Retry(skill::RetryArgs) => retry::run;
     /// Name a position of a run
-    Checkpoint(positions::CheckpointArgs) => position::checkpoint, "checkpoint": position::PositionReport;
+    Checkpoint(positions::CheckpointArgs) => position::checkpoint, "position": position::PositionReport;
     /// Return a run to a checkpoint; `hence resume` continues from there
-    Rollback(positions::RollbackArgs) => position::rollback, "rollback": position::PositionReport;
+    Rollback(positions::RollbackArgs) => position::rollback;
     /// Write a run as a portable bundle
     Export(args::ExportArgs) => export::run, "export": export::ExportReport;
     /// Turn another agent's log or telemetry into a trace, or import a bundle into the store
-    Import(args::ImportArgs) => import::run, "import": import::ImportReport, "import-log": import::LogReport;
+    Import(args::ImportArgs) => import::run, "import-bundle": import::ImportReport, "import-log": import::LogReport;
     /// Read, grade and compare review traces; write a run as a trace
     #[command(subcommand, after_help = "Example: hence trace validate trace.json")]
     Trace(TraceCommand) => TraceCommand::run;
@@ -181,11 +181,11 @@ commands! { Command {
     /// Remove old runs and large values that nothing refers to
     Gc(args::remove::GcArgs) => remove::gc, "gc": remove::RemoveReport;
     /// Look at runs in the browser, or write one as a page that needs no server
-    View(args::view::ViewArgs) => view::run, "view": view::ViewReport;
+    View(args::view::ViewArgs) => view::run, "view-page": view::ViewReport;
     /// Serve the runs of the store over HTTP: an API and the viewer's page
     Serve(args::view::ServeArgs) => serve::run, "serve": serve::ServeReport;
     /// Print the digest of a JSON document's canonical form
-    Hash(args::HashArgs) => hash::run, "hash": hash::HashReport;
+    Hash(args::HashArgs) => hash::run, "hash-digest": hash::HashReport;
     /// Create a run and leave it to a worker
     Submit(args::fleet::SubmitArgs) => fleet::submit, "submit": fleet::SubmitReport;
     /// Drive the runs that were submitted
@@ -198,7 +198,7 @@ commands! { Command {
     /// Show queues, workers, leases, and runs that need somebody
     Fleet(args::fleet::FleetArgs) => fleet::fleet, "fleet": fleet::FleetReport;
     /// Count what the store holds, or what a run did
-    Stats(args::StatsArgs) => stats::run, "stats": stats::StoreStats, "stats-run": stats::RunStats;
+    Stats(args::StatsArgs) => stats::run, "stats-store": stats::StoreStats, "stats-run": stats::RunStats;
     /// Check the store and everything in it
     Doctor(args::DoctorArgs) => doctor::run, "doctor": doctor::DoctorReport;
     /// Copy a store, create the tables of a database, or verify everything

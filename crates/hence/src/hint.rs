@@ -18,7 +18,7 @@ use crate::document_kind::DocumentKind;
 use crate::escape::escape;
 
 pub(crate) use position::{
-    after_the_end, checkpoint_after_the_end, record_calls_first, repeat_after_rollback,
+    after_the_end, checkpoint_after_the_end, name_checkpoint, record_calls_first, repeat_after_rollback,
 };
 pub(crate) use store::for_store;
 
@@ -226,6 +226,7 @@ fixed! {
     LIST_POLICIES = "`hence policy list` lists the built-in ones; --policy names other files";
     LIST_IMPORT_FORMATS = "`hence import --help` describes the formats";
     LIST_VARIABLE_POSITIONS = "`hence vars checkpoints RUN` lists checkpoints, `hence log RUN` records";
+    LIST_VARIABLES = "`hence vars list RUN` shows the variables";
     LIST_VARIABLES_AT = "`hence vars list RUN --at STEP` shows the variables at that position";
     WINDOWS_ONLY = "records, spans and bytes of it can be read in windows; `hence log` and `hence show` read it, too";
     DOCUMENTS = "`GET /api/v1/runs/RUN/documents` lists them";
@@ -352,6 +353,11 @@ pub(crate) fn continue_with(context: &Context, run: &str) -> Hint {
 /// The advice to continue a run whose journal ends with an unfinished append.
 pub(crate) fn resume_torn(run: &str) -> Hint {
     about("`hence resume ", run, "` removes the unfinished append and continues")
+}
+
+/// The advice about a step without a record: to ask what the run waits for.
+pub(crate) fn no_record_yet(run: &str) -> Hint {
+    about("`hence why ", run, "` shows what it waits for")
 }
 
 /// The advice to ask what a run waits for.
@@ -504,12 +510,6 @@ pub(crate) fn retry_nothing(run: &str) -> Hint {
 /// The advice to fork from a step that the given policies allow.
 pub(crate) fn fork_earlier(step: &str) -> Hint {
     Hint::made(format!("fork from `{step}` or an earlier step, or leave --policy out"))
-}
-
-/// The advice to ask what depends on a step, where a value was expected.
-pub(crate) fn impact(context: &Context, run: &str, step: &str) -> Hint {
-    let next = command(context, &["impact", run, step]);
-    Hint::made(format!("name what the step wrote; `{next}` shows what depends on it"))
 }
 
 /// The advice when a name is neither a file nor a pack.

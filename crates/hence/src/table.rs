@@ -49,21 +49,57 @@ pub(crate) fn table<const N: usize>(rows: &[[String; N]], least_useful_first: &[
     table_within(rows, least_useful_first, terminal::width())
 }
 
+/// The columns of a table whose rows appear one after the other: they are fixed before the first row is printed.
+pub(crate) struct FixedColumns {
+    layout: Layout,
+    /// The positions of the columns that are left out, each among those that are left, and their titles.
+    left_out: Vec<(usize, String)>,
+    available: Option<usize>,
+}
+
+impl FixedColumns {
+    /// Fixes the columns so that these rows fit, of which the first is the heading.
+    pub(crate) fn of<const N: usize>(rows: &[[String; N]], least_useful_first: &[&str]) -> Self {
+        let available = terminal::width();
+        let mut rows = borrowed(rows);
+        let left_out = leave_out(&mut rows, least_useful_first, available);
+        Self { layout: Layout::of(&rows, available), left_out, available }
+    }
+
+    /// Lays out more rows below those before.
+    pub(crate) fn rows<const N: usize>(&self, rows: &[[String; N]]) -> Table {
+        let mut rows = borrowed(rows);
+        for (position, _) in &self.left_out {
+            for row in &mut rows {
+                row.remove(*position);
+            }
+        }
+        let left_out = self.left_out.iter().map(|(_, title)| title.clone()).collect();
+        Table { text: self.layout.text(&rows, self.available), left_out }
+    }
+}
+
 fn table_within<const N: usize>(rows: &[[String; N]], first: &[&str], available: Option<usize>) -> Table {
     let mut rows = borrowed(rows);
+    let left_out = leave_out(&mut rows, first, available).into_iter().map(|(_, title)| title).collect();
+    Table { text: laid_out(&rows, available), left_out }
+}
+
+/// Removes columns until the rows fit. Returns the position that each one had when it was removed, and its title.
+fn leave_out(rows: &mut [Vec<&str>], first: &[&str], available: Option<usize>) -> Vec<(usize, String)> {
     let mut left_out = Vec::new();
     for title in first {
-        if available.is_none_or(|available| is_readable(&rows, available)) {
+        if available.is_none_or(|available| is_readable(rows, available)) {
             break;
         }
         let found = rows.first().and_then(|heading| heading.iter().position(|cell| cell == title));
         let Some(position) = found else { continue };
-        for row in &mut rows {
+        for row in rows.iter_mut() {
             row.remove(position);
         }
-        left_out.push((*title).to_owned());
+        left_out.push((position, (*title).to_owned()));
     }
-    Table { text: laid_out(&rows, available), left_out }
+    left_out
 }
 
 fn borrowed<const N: usize>(rows: &[[String; N]]) -> Vec<Vec<&str>> {
@@ -102,55 +138,77 @@ fn beside(rows: &[Vec<&str>], available: usize) -> usize {
 }
 
 fn laid_out(rows: &[Vec<&str>], available: Option<usize>) -> String {
-    let mut widths = natural(rows);
-    let is_pairs = widths.len() < 3;
-    let mut is_below = false;
-    if let Some(available) = available {
-        let last = widths.last().copied().unwrap_or(0);
-        let mut least = vec![COLUMN_CHARACTERS_MIN; widths.len()];
-        if let Some(least) = least.last_mut() {
-            *least = beside(rows, available).min(last);
-            // A name and its value stay on one line: the value may be longer than any line.
-            *least = if is_pairs { (*least).min(available / 2) } else { *least };
-        }
-        let needed = before_last(&widths) + least.last().copied().unwrap_or(0);
-        is_below = !is_pairs && needed > available;
-        if is_below {
-            let mut others: Vec<usize> = widths.iter().take(widths.len() - 1).copied().collect();
-            shrink(&mut others, &least, available);
-            others.push(last);
-            widths = others;
-        } else {
-            shrink(&mut widths, &least, available);
-        }
-    }
-    let before = before_last(&widths);
-    let mut text = String::new();
-    for row in rows {
-        let mut line = String::new();
-        for (position, (cell, width)) in row.iter().zip(&widths).enumerate() {
-            if position + 1 < widths.len() {
-                let cell = cut(cell, *width);
-                line.push_str(&cell);
-                let missing = width.saturating_sub(display_width(&cell));
-                line.extend(std::iter::repeat_n(' ', missing + GAP));
-                continue;
+    Layout::of(rows, available).text(rows, available)
+}
+
+/// The widths of the columns, and whether a last cell that does not fit is moved below its row.
+struct Layout {
+    widths: Vec<usize>,
+    is_below: bool,
+}
+
+impl Layout {
+    fn of(rows: &[Vec<&str>], available: Option<usize>) -> Self {
+        let mut widths = natural(rows);
+        let is_pairs = widths.len() < 3;
+        let mut is_below = false;
+        if let Some(available) = available {
+            let last = widths.last().copied().unwrap_or(0);
+            let mut least = vec![COLUMN_CHARACTERS_MIN; widths.len()];
+            if let Some(least) = least.last_mut() {
+                *least = beside(rows, available).min(last);
+                // A name and its value stay on one line: the value may be longer than any line.
+                *least = if is_pairs { (*least).min(available / 2) } else { *least };
             }
-            let room = available.map(|available| available.saturating_sub(before));
-            let fits = room.is_none_or(|room| display_width(cell) <= room);
-            if is_below && !fits {
-                line.truncate(line.trim_end().len());
-                line.push('\n');
-                line.push_str(&" ".repeat(BELOW));
-                line.push_str(&wrap(cell, available.map(|available| available.saturating_sub(BELOW)), BELOW));
+            let needed = before_last(&widths) + least.last().copied().unwrap_or(0);
+            is_below = !is_pairs && needed > available;
+            if is_below {
+                let mut others: Vec<usize> = widths.iter().take(widths.len() - 1).copied().collect();
+                shrink(&mut others, &least, available);
+                others.push(last);
+                widths = others;
             } else {
-                line.push_str(&wrap(cell, room, before));
+                shrink(&mut widths, &least, available);
             }
         }
-        text.push_str(line.trim_end());
-        text.push('\n');
+        Self { widths, is_below }
     }
-    text
+
+    fn text(&self, rows: &[Vec<&str>], available: Option<usize>) -> String {
+        let Self { widths, is_below } = self;
+        let before = before_last(widths);
+        let mut text = String::new();
+        for row in rows {
+            let mut line = String::new();
+            for (position, (cell, width)) in row.iter().zip(widths).enumerate() {
+                if position + 1 < widths.len() {
+                    // Without a terminal a row is whole, even if it is wider than the columns that were fixed before it.
+                    let cell = if available.is_some() { cut(cell, *width) } else { (*cell).to_owned() };
+                    line.push_str(&cell);
+                    let missing = width.saturating_sub(display_width(&cell));
+                    line.extend(std::iter::repeat_n(' ', missing + GAP));
+                    continue;
+                }
+                let room = available.map(|available| available.saturating_sub(before));
+                let fits = room.is_none_or(|room| display_width(cell) <= room);
+                if *is_below && !fits {
+                    line.truncate(line.trim_end().len());
+                    line.push('\n');
+                    line.push_str(&" ".repeat(BELOW));
+                    line.push_str(&wrap(
+                        cell,
+                        available.map(|available| available.saturating_sub(BELOW)),
+                        BELOW,
+                    ));
+                } else {
+                    line.push_str(&wrap(cell, room, before));
+                }
+            }
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        text
+    }
 }
 
 /// Shrinks the widest columns until a row fits, or every column has its least width.
@@ -207,6 +265,27 @@ mod tests {
             assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
         }
         assert_eq!(laid_out(&borrowed(&rows()), Some(80)), whole);
+    }
+
+    #[test]
+    fn rows_that_come_later_stand_under_the_heading_of_the_first() {
+        let heading = ["RUN", "STATUS", "HEAD"].map(str::to_owned);
+        let row = |run: &str| [[run, "completed", "0a1b2c"].map(str::to_owned)];
+        for available in [None, Some(24), Some(16), Some(80)] {
+            let mut rows = borrowed(std::slice::from_ref(&heading));
+            let widest = row("a-long-run");
+            rows.extend(borrowed(&widest));
+            let removed = super::leave_out(&mut rows, &["HEAD"], available);
+            let fixed = super::FixedColumns {
+                layout: super::Layout::of(&rows, available),
+                left_out: removed,
+                available,
+            };
+            let first = fixed.rows(std::slice::from_ref(&heading)).text;
+            let second = fixed.rows(&row("r")).text;
+            assert_eq!(first.find("STATUS"), second.find("compl"), "{available:?}:\n{first}{second}");
+            assert_eq!(first.contains("HEAD"), second.contains("0a1b2c"), "{available:?}:\n{first}{second}");
+        }
     }
 
     #[test]

@@ -75,10 +75,16 @@ pub(crate) fn unknown_run(store: &StoreHandle, name: &str) -> CliError {
         return CliError::new(Code::NoSuchRun, "the name of the run is empty").with_hint(hint::EMPTY_NAME);
     }
     if let Some(Address { run, at: Some(at) }) = Address::split(store, name) {
-        let message = format!("{name:?} is the place {at:?} in run {run}, and a whole run is needed here");
+        let place = if name.ends_with(&format!("@{at}")) { "record" } else { "step" };
+        let message =
+            format!("{name:?} names {place} {at} of run {run}; this command takes a whole run: {run}");
         return CliError::new(Code::NoSuchPlace, message).with_hint(hint::WHOLE_RUN);
     }
-    if let Some(removed) = removed(store, name) {
+    if let Some((run, step)) = step_after_at(store, name) {
+        let message = format!("{name:?}: RUN@INDEX names a record by a number; did you mean `{run}:{step}`?");
+        return CliError::new(Code::NoSuchPlace, message).with_hint(hint::place_in(&run));
+    }
+    if let Some(removed) = removed(store, name).or_else(|| removed_with_place(store, name)) {
         return CliError::new(Code::NoSuchRun, removed).with_hint(hint::REMOVED);
     }
     let mut error = match store.find(name) {
@@ -102,6 +108,18 @@ pub(crate) fn meant_run<'a>(name: &str, ids: &[&'a str]) -> Option<&'a str> {
         length >= PREFIX_CHARACTERS_MIN && meant(name, beginnings.iter().map(String::as_str)).is_some()
     };
     meant(name, ids.iter().copied()).or_else(|| ids.iter().find(begins).copied())
+}
+
+/// Returns the run and the step of a text that names a step with the sign of a record.
+fn step_after_at(store: &StoreHandle, name: &str) -> Option<(String, String)> {
+    let (run, step) = name.rsplit_once('@').filter(|(run, step)| !run.is_empty() && !step.is_empty())?;
+    Some((store.find(run).ok()?.as_str().to_owned(), step.to_owned()))
+}
+
+/// Describes a run that was removed, given a place in it.
+fn removed_with_place(store: &StoreHandle, name: &str) -> Option<String> {
+    let mut signs = name.rmatch_indices(['@', ':']);
+    signs.find_map(|(index, _)| removed(store, name.get(..index)?))
 }
 
 /// Describes a run that was removed, if its tombstone is in the store.

@@ -3,13 +3,13 @@
 use clap::Args as ClapArgs;
 use hence_variables::StateId;
 
-use super::RunRef;
+use super::{PlaceRef, RunRef};
 
 #[derive(ClapArgs, Clone)]
 #[command(after_help = "Example: hence checkpoint vendor-choice before-verify --at Compute")]
 pub(crate) struct CheckpointArgs {
     #[command(flatten)]
-    pub(crate) run: RunRef,
+    pub(crate) run: PlaceRef,
     /// The checkpoint's name
     pub(crate) name: String,
     /// The record before the position: an index, or a step's name for its last execution [default: the last]
@@ -25,6 +25,7 @@ pub(crate) struct RollbackArgs {
     #[command(flatten)]
     pub(crate) run: RunRef,
     /// The checkpoint's name; every run has `initial_state`
+    #[arg(default_value = "", hide_default_value = true)]
     pub(crate) name: String,
     /// Let calls that act be made again without asking
     #[arg(long)]

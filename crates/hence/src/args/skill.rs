@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 use hence_cognition::run::SKILL_DEPTH_MAX;
 
-use super::RunRef;
 use super::limits::LimitArgs;
+use super::{PlaceRef, RunRef};
 use crate::kind::Imported;
 
 /// Files that declare capabilities.
@@ -191,7 +191,7 @@ pub(crate) struct ImportCapabilitiesArgs {
 #[command(group = clap::ArgGroup::new("what").required(true).args(["value", "done", "retry", "fail"]))]
 pub(crate) struct AnswerArgs {
     #[command(flatten)]
-    pub(crate) run: RunRef,
+    pub(crate) run: PlaceRef,
     /// The step that waits, or the key of one of its calls [default: the place after RUN, as RUN:STEP, or the only one that waits]
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) step: String,
@@ -221,7 +221,7 @@ pub(crate) struct AnswerArgs {
 #[command(after_help = "Example: hence fork triage --from rank --set vars.limit=3")]
 pub(crate) struct ForkArgs {
     #[command(flatten)]
-    pub(crate) run: RunRef,
+    pub(crate) run: PlaceRef,
     /// The first step that is not shared, or the index of its record [default: the place after RUN]
     #[arg(long, value_name = "STEP", default_value = "", hide_default_value = true)]
     pub(crate) from: String,
@@ -270,12 +270,15 @@ pub(crate) struct RetryArgs {
     pub(crate) imported: ImportedArgs,
 }
 
-#[derive(ClapArgs)]
-#[command(after_help = "Example: hence blame incident-triage-1 outputs.report")]
+#[derive(ClapArgs, Clone)]
+#[command(
+    after_help = "Example: hence blame incident-triage-1 outputs.report\n         hence blame incident-triage-1:rank"
+)]
 pub(crate) struct BlameArgs {
     #[command(flatten)]
-    pub(crate) run: RunRef,
-    /// The path of a value, as outputs.report or /outputs/report; for a problem as artifacts.verification, for variables as vars.NAME
+    pub(crate) run: PlaceRef,
+    /// The path of a value, as outputs.report or /outputs/report, or the id of a step; for a problem also artifacts.verification, for variables vars.NAME [default: the step after RUN, as RUN:STEP]
+    #[arg(default_value = "", hide_default_value = true)]
     pub(crate) place: String,
 }
 
@@ -285,7 +288,7 @@ pub(crate) struct BlameArgs {
 )]
 pub(crate) struct ImpactArgs {
     #[command(flatten)]
-    pub(crate) run: RunRef,
+    pub(crate) run: PlaceRef,
     /// The path of a value, as inputs.log or /inputs/log, or the id of a step; for a problem also artifacts.verification, for variables vars.NAME [default: the step after RUN, as RUN:STEP]
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) place: String,

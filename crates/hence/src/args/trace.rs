@@ -57,7 +57,8 @@ pub(crate) struct TraceFileArgs {
 pub(crate) struct TraceLineageArgs {
     #[command(flatten)]
     pub(crate) file: TraceRef,
-    /// The id of an artifact
+    /// The id or the name of an artifact, or the step that made it [default: the place after a run, as RUN:STEP or RUN@INDEX]
+    #[arg(default_value = "", hide_default_value = true)]
     pub(crate) artifact: String,
     /// Show only what it was made from
     #[arg(long, conflicts_with = "down")]

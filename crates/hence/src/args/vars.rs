@@ -154,12 +154,15 @@ pub(crate) struct SetArgs {
     pub(crate) origin: OriginArgs,
 }
 
-#[derive(ClapArgs)]
-#[command(after_help = "Example: hence vars get audit error_count --at before-retrieval")]
+#[derive(ClapArgs, Clone)]
+#[command(
+    after_help = "Example: hence vars get audit error_count --at before-retrieval\n         hence vars get audit:error_count"
+)]
 pub(crate) struct GetArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// The variable
+    /// The variable, as note, vars.note or /vars/note [default: the name after RUN, as RUN:NAME]
+    #[arg(default_value = "", hide_default_value = true)]
     pub(crate) name: String,
     /// Look in this scope only
     #[arg(long)]

@@ -80,6 +80,16 @@ impl Text for CheckReport {
     }
 }
 
+impl CheckReport {
+    /// Prints the report. With `--quiet` a text has no warnings, only their number.
+    fn print(mut self, context: &Context) -> Result<(), CliError> {
+        if context.is_quiet() && !context.is_json() {
+            self.findings.retain(|finding| finding.severity == "error");
+        }
+        context.print(&self)
+    }
+}
+
 /// The part of a line that a finding is about, as wide as the terminal.
 struct Excerpt {
     source: String,
@@ -141,7 +151,7 @@ pub(super) fn run(context: &Context, args: &CheckArgs) -> Result<Exit, CliError>
     findings.sort_by_key(|finding| (finding.line, finding.column));
     let errors = findings.iter().filter(|finding| finding.severity == "error").count();
     let warnings = findings.len() - errors;
-    context.print(&CheckReport { file: document.name, runs: errors == 0, errors, warnings, findings })?;
+    CheckReport { file: document.name, runs: errors == 0, errors, warnings, findings }.print(context)?;
     Ok(if errors == 0 { Exit::Yes } else { Exit::No })
 }
 

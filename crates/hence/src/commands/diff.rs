@@ -6,8 +6,10 @@ use hence_engine::changes;
 use hence_journal::{Lines, RecordIndex, verify};
 
 use crate::args::DiffArgs;
+use crate::layout::display_width;
 use crate::prelude::*;
 use crate::target::Journal;
+use crate::terminal;
 
 /// The differences between two journals.
 #[derive(Serialize, JsonSchema)]
@@ -68,6 +70,25 @@ const IDS_AND_TIMES: [&str; 5] = ["/trace_id", "/created_at", "/started_at", "/f
 /// The number of characters of a value in a line of text.
 const VALUE_CHARACTERS: usize = 60;
 
+/// The fewest characters of a value on a narrow terminal.
+const VALUE_CHARACTERS_MIN: usize = 20;
+
+impl Place {
+    /// Returns the path and both values: in one line, or below one another where that is wider than the terminal.
+    fn text(&self, width: Option<usize>) -> String {
+        let show = |data: &Option<Data>, limit: usize| {
+            data.as_ref().map_or("nothing".to_owned(), |data| one_line(&data.0.to_string(), limit))
+        };
+        let path = if self.path.is_empty() { "whole record".to_owned() } else { escape(&self.path) };
+        let (left, right) = (show(&self.left, VALUE_CHARACTERS), show(&self.right, VALUE_CHARACTERS));
+        let line = format!("  {path}  {left} | {right}\n");
+        let Some(width) = width.filter(|width| display_width(line.trim_end()) > *width) else { return line };
+        // The indentation, the sign and the `…` of a value that is cut.
+        let limit = width.saturating_sub(7).clamp(VALUE_CHARACTERS_MIN, VALUE_CHARACTERS);
+        format!("  {path}\n      {}\n    | {}\n", show(&self.left, limit), show(&self.right, limit))
+    }
+}
+
 impl Text for DiffReport {
     fn text(&self) -> String {
         let Some(first) = self.first_line else {
@@ -94,12 +115,7 @@ impl Text for DiffReport {
                 let noun = if other.is_empty() { "record" } else { "records" };
                 text.push_str(&format!("{noun} {}{other}{step}\n", place.line));
             }
-            let show = |data: &Option<Data>| {
-                data.as_ref()
-                    .map_or("nothing".to_owned(), |data| one_line(&data.0.to_string(), VALUE_CHARACTERS))
-            };
-            let path = if place.path.is_empty() { "whole record".to_owned() } else { escape(&place.path) };
-            text.push_str(&format!("  {path}  {} | {}\n", show(&place.left), show(&place.right)));
+            text.push_str(&place.text(terminal::width()));
         }
         if self.total == 0 {
             text.push_str("  the values are the same, spelled otherwise\n");

@@ -3,8 +3,10 @@
 use hence_canon::Value;
 use hence_cognition::lineage::{Lineage, Written};
 use hence_cognition::reference::{Namespace, Reference};
+use hence_journal::Lines;
 use hence_projection::{Program, RecordedRun, trace_of_run};
 
+use super::show::{find_record, step_at};
 use crate::address::Address;
 use crate::args::skill::{BlameArgs, ImpactArgs};
 use crate::kind::{self, Purpose, StoredSkillRun, with_blobs};
@@ -65,14 +67,32 @@ impl Text for LineageReport {
 }
 
 pub(super) fn blame(context: &Context, args: &BlameArgs) -> Result<Exit, CliError> {
-    let journal = Journal::of_run(context, &args.run)?;
+    let (journal, place) = place_of(context, &args.run, &args.place)?;
+    let args = &BlameArgs { run: journal.name.as_str().into(), place };
     kind::open(&journal, &[], Purpose::Read)?.blame(context, &journal, args)
 }
 
+/// Reads the run, and the path or step that is named with it or by itself. The index of a record means its step.
+fn place_of(context: &Context, run: &str, place: &str) -> Result<(Journal, String), CliError> {
+    let address = Address::find(context, run)?;
+    let place = address.required(place)?;
+    let journal = Journal::of_run(context, &address.run)?;
+    if place.parse::<u64>().is_err() {
+        return Ok((journal, place));
+    }
+    let index = find_record(&journal, &place)?;
+    match step_at(&Lines::of(&journal.bytes), &journal.profile(), index) {
+        Some(step) => Ok((journal, step)),
+        None => {
+            let message = format!("run {}: record {place} is no step, so it wrote no value", journal.name);
+            Err(CliError::new(Code::NoSuchPlace, message).with_hint(hint::records(&journal.name)))
+        }
+    }
+}
+
 pub(super) fn impact(context: &Context, args: &ImpactArgs) -> Result<Exit, CliError> {
-    let address = Address::find(context, &args.run)?;
-    let args = &ImpactArgs { place: address.required(&args.place)?, run: address.run.as_str().into() };
-    let journal = Journal::of_run(context, &args.run)?;
+    let (journal, place) = place_of(context, &args.run, &args.place)?;
+    let args = &ImpactArgs { run: journal.name.as_str().into(), place };
     kind::open(&journal, &[], Purpose::Read)?.impact(context, &journal, args)
 }
 
@@ -85,13 +105,12 @@ pub(crate) fn blame_skill(
 ) -> Result<Exit, CliError> {
     let read = run.read_back(journal)?;
     let (skill, outcomes) = (run.prepared.skill(), read.program().outcomes());
-    let is_step = skill.step(&args.place).is_some();
-    let reference = reference(&args.place, "a place in the memory").map_err(|error| match is_step {
-        // A step is not a value; `hence impact` accepts steps.
-        true => error.with_hint(hint::impact(context, &journal.name, &args.place)),
-        false => error,
-    })?;
     let lineage = Lineage::of(skill, outcomes);
+    if skill.step(&args.place).is_some() {
+        let (of, steps) = (args.place.clone(), lineage.blame_step(&args.place));
+        return report(context, &journal.name, of, &steps, outcomes, "the run has not executed it");
+    }
+    let reference = reference(&args.place, "a place in the memory or a step's id")?;
     let steps = lineage.blame(&reference);
     let nothing = match reference.namespace() {
         Namespace::Inputs | Namespace::Frame => "the caller gives it; no step of the run wrote it",
@@ -170,7 +189,10 @@ pub(crate) fn blame_trace(
     args: &BlameArgs,
 ) -> Result<Exit, CliError> {
     let flow = Flow::of(journal, program)?;
-    let found = flow.artifacts_at(&args.place);
+    let mut found = flow.artifacts_of_step(&args.place);
+    if found.is_empty() {
+        found = flow.artifacts_at(&args.place);
+    }
     let Some(newest) = found.last() else { return Err(no_artifact(journal, &args.place)) };
     let mut steps = flow.sources(newest);
     steps.reverse();
@@ -185,8 +207,7 @@ pub(crate) fn impact_trace(
     args: &ImpactArgs,
 ) -> Result<Exit, CliError> {
     let flow = Flow::of(journal, program)?;
-    let of_step = flow.actions.iter().filter(|action| action.step == args.place);
-    let mut found: Vec<&str> = of_step.flat_map(|action| action.outputs.iter().map(String::as_str)).collect();
+    let mut found = flow.artifacts_of_step(&args.place);
     if found.is_empty() {
         found = flow.artifacts_at(&args.place);
     }
@@ -200,6 +221,14 @@ pub(crate) fn impact_trace(
 fn no_artifact(journal: &Journal, place: &str) -> CliError {
     let message = format!("run {}: no step wrote anything called {place:?}", journal.name);
     CliError::new(Code::NoSuchPlace, message).with_hint(hint::places(&journal.name))
+}
+
+/// Returns the newest artifact of a trace that a step wrote, or that a path names.
+pub(crate) fn artifact_named(trace: &Value, place: &str) -> Option<String> {
+    let flow = Flow::of_trace(trace);
+    let of_step = flow.artifacts_of_step(place);
+    let named = if of_step.is_empty() { flow.artifacts_at(place) } else { of_step };
+    named.last().map(|id| (*id).to_owned())
 }
 
 /// The steps of a run, with the artifacts they read and wrote, in the order of its trace.
@@ -223,21 +252,31 @@ impl Flow {
             trace_of_run(program, &run)
         });
         let trace = trace.map_err(|error| CliError::of_run(Code::Diverged, &journal.name, error))?;
+        Ok(Self::of_trace(&trace))
+    }
+
+    fn of_trace(trace: &Value) -> Self {
         let list =
             |value: &Value, key: &str| value.get(key).and_then(Value::as_array).unwrap_or_default().to_vec();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let texts = |value: &Value, key: &str| list(value, key).iter().map(text).collect();
         let member = |value: &Value, key: &str| value.get(key).map(text).unwrap_or_default();
-        let actions = list(&trace, "actions").into_iter().map(|action| Acted {
+        let actions = list(trace, "actions").into_iter().map(|action| Acted {
             step: action.get("execution").map(|execution| member(execution, "method")).unwrap_or_default(),
             inputs: texts(&action, "inputs"),
             outputs: texts(&action, "outputs"),
         });
-        let artifacts = list(&trace, "artifacts")
+        let artifacts = list(trace, "artifacts")
             .iter()
             .map(|artifact| (member(artifact, "artifact_id"), member(artifact, "name")))
             .collect();
-        Ok(Self { actions: actions.collect(), artifacts })
+        Self { actions: actions.collect(), artifacts }
+    }
+
+    /// Returns the artifacts that a step wrote, oldest first.
+    fn artifacts_of_step(&self, step: &str) -> Vec<&str> {
+        let of_step = self.actions.iter().filter(|action| action.step == step);
+        of_step.flat_map(|action| action.outputs.iter().map(String::as_str)).collect()
     }
 
     /// Returns the artifacts that a path names: `verification`, `artifacts.verification.status`, `vars.NAME`, or a

@@ -17,7 +17,7 @@ use crate::measured::{MeasuredRow, NOT_MEASURED, RunTimes};
 use crate::prelude::*;
 use crate::sink::StoreBlobs;
 use crate::standing;
-use crate::table::Table;
+use crate::table::{FixedColumns, Table};
 use crate::target::{self, Journal};
 use crate::view::RunWindow;
 
@@ -73,12 +73,38 @@ pub(crate) struct LogRow {
 /// The columns that a narrow terminal does without, one after the other.
 const LEAST_USEFUL_FIRST: [&str; 4] = ["HASH", "RECORDED (MEASURED)", "KIND", "TOOK"];
 
+/// The titles of the columns.
+const HEADING: [&str; 7] = ["INDEX", "KIND", "WHAT", "STATUS", "HASH", "RECORDED (MEASURED)", "TOOK"];
+
+/// Cells as wide as those that most runs will have: columns that are fixed before the records exist have room for them.
+const EXPECTED: [&str; 7] = [
+    "1000",
+    "control",
+    "loop 10: continue",
+    "completed",
+    "0123456789ab",
+    "2026-02-02T00:00:00.000Z",
+    "1000 ms",
+];
+
 impl LogReport {
     /// Lays out the records.
     fn table(&self) -> Table {
-        let mut rows = vec![
-            ["INDEX", "KIND", "WHAT", "STATUS", "HASH", "RECORDED (MEASURED)", "TOOK"].map(str::to_owned),
-        ];
+        let mut rows = vec![HEADING.map(str::to_owned)];
+        rows.extend(self.rows());
+        table(&rows, &LEAST_USEFUL_FIRST)
+    }
+
+    /// Fixes the columns for these records and for later ones.
+    fn columns(&self) -> FixedColumns {
+        let mut rows = vec![HEADING.map(str::to_owned), EXPECTED.map(str::to_owned)];
+        rows.extend(self.rows());
+        FixedColumns::of(&rows, &LEAST_USEFUL_FIRST)
+    }
+
+    /// Returns the cells of the records.
+    fn rows(&self) -> Vec<[String; 7]> {
+        let mut rows = Vec::new();
         for record in &self.records {
             rows.push([
                 record.index.to_string(),
@@ -97,7 +123,7 @@ impl LogReport {
                 record.measured.as_ref().map(MeasuredRow::took).unwrap_or_default(),
             ]);
         }
-        table(&rows, &LEAST_USEFUL_FIRST)
+        rows
     }
 }
 
@@ -131,9 +157,7 @@ pub(super) fn run(context: &Context, args: &LogArgs) -> Result<Exit, CliError> {
     times.say(context, &journal.name);
     let report = listed(&journal, &times, from, args.limit);
     if args.follow {
-        context.print(&report)?;
-        let next = report.records.last().map_or(from, |record| record.index + 1);
-        follow(context, &journal.name, next)?;
+        follow(context, &report, from)?;
     } else {
         context.print_paged(&report)?;
     }
@@ -214,8 +238,18 @@ fn listed(journal: &Journal, times: &RunTimes, from: u64, limit: usize) -> LogRe
 /// The pause between two looks at a journal that is followed.
 const FOLLOW_PAUSE: Duration = Duration::from_millis(200);
 
-/// Prints records from one on as they are appended, until nobody writes the run.
-fn follow(context: &Context, run: &str, mut next: u64) -> Result<(), CliError> {
+/// Prints records, and those after them as they are appended, until nobody writes the run.
+fn follow(context: &Context, first: &LogReport, from: u64) -> Result<(), CliError> {
+    let run = first.run.as_str();
+    let columns = first.columns();
+    let mut next = first.records.last().map_or(from, |record| record.index + 1);
+    let heading = columns.rows(&[HEADING.map(str::to_owned)]);
+    context.print_as_text(&Rows(format!(
+        "{}{}{}",
+        heading.note(),
+        heading.text,
+        columns.rows(&first.rows()).text
+    )))?;
     let store = context.store()?;
     let id = target::find_run(&store, run)?;
     loop {
@@ -226,7 +260,7 @@ fn follow(context: &Context, run: &str, mut next: u64) -> Result<(), CliError> {
         let report = listed(&journal, &RunTimes::of(&journal), next, 0);
         if let Some(last) = report.records.last() {
             next = last.index + 1;
-            context.print_as_text(&Rows(&report))?;
+            context.print_as_text(&Rows(columns.rows(&report.rows()).text))?;
         }
         if !is_written {
             return Ok(());
@@ -238,13 +272,12 @@ fn follow(context: &Context, run: &str, mut next: u64) -> Result<(), CliError> {
     }
 }
 
-/// The rows of a log without their heading.
-struct Rows<'a>(&'a LogReport);
+/// Rows that are laid out already.
+struct Rows(String);
 
-impl Text for Rows<'_> {
+impl Text for Rows {
     fn text(&self) -> String {
-        let Table { text, .. } = self.0.table();
-        text.split_once('\n').map(|(_, rows)| rows.to_owned()).unwrap_or_default()
+        self.0.clone()
     }
 }
 
@@ -258,8 +291,7 @@ pub(super) fn watch(context: &Context, args: &WatchArgs) -> Result<Exit, CliErro
             None => 0,
         };
         let report = listed(&journal, &RunTimes::of(&journal), from, 0);
-        context.print_as_text(&report)?;
-        follow(context, &run, report.records.last().map_or(from, |record| record.index + 1))?;
+        follow(context, &report, from)?;
     }
     super::why::run(context, &WhyArgs { run: run.as_str().into() })
 }

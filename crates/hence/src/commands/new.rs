@@ -59,9 +59,14 @@ pub(super) fn run(context: &Context, args: &NewArgs) -> Result<Exit, CliError> {
         new_file::write(&file.path, file.text.as_bytes(), Mode::Plain, existing)?;
     }
     let files: Vec<String> = planned.iter().map(|file| file.path.display().to_string()).collect();
-    let next = next(context, args.kind, files.first().map_or("", String::as_str));
+    let next = advice(context, next(context, args.kind, files.first().map_or("", String::as_str)));
     context.print(&NewReport { files, schemas, next })?;
     Ok(Exit::Yes)
+}
+
+/// Leaves advice out of a text that is to hold results only.
+fn advice(context: &Context, next: Vec<String>) -> Vec<String> {
+    if context.is_quiet() && !context.is_json() { Vec::new() } else { next }
 }
 
 /// Refuses names that are no plain file names or ids.
@@ -148,6 +153,6 @@ pub(super) fn init(context: &Context, _args: &InitArgs) -> Result<Exit, CliError
     let created = context.place.is_empty();
     context.store_or_new()?;
     let next = vec![hint::command(context, &["new", "skill", "first"]), hint::command(context, &["runs"])];
-    context.print(&InitReport { store: context.place.to_string(), created, next })?;
+    context.print(&InitReport { store: context.place.to_string(), created, next: advice(context, next) })?;
     Ok(Exit::Yes)
 }

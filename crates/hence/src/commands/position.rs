@@ -7,14 +7,15 @@ use hence_engine::{Mark, Program, Run, RunError, Sink};
 use hence_journal::{RecordIndex, read_tail};
 use hence_skills::{CallStatus, RecordKind, effective_records};
 use hence_state::{Status, StepResult};
-use hence_store::{Condition, RunId, StoreError, StoreHandle};
+use hence_store::{Condition, RunId, RunView as _, StoreError, StoreHandle};
 
+use super::runs::row;
 use super::show::find_record;
 use crate::address::Address;
 use crate::args::position::{CheckpointArgs, RollbackArgs, VariablesArgs};
 use crate::kind::{self, Purpose};
 use crate::prelude::*;
-use crate::run_view::status_of;
+use crate::run_view::RunRowView;
 use crate::sink::{StoreBlobs, StoreSink};
 use crate::skills::{ActingCalls, Again};
 use crate::target::{Journal, find_run};
@@ -28,7 +29,11 @@ pub(crate) struct PositionReport {
     pub(crate) done: &'static str,
     /// The checkpoint.
     pub(crate) name: String,
-    /// The status of the run; null for a run of variables, in which each state has a status of its own.
+    /// The record whose state the checkpoint names; null for a run of variables, in which each state counts its own
+    /// mutations.
+    pub(crate) position: Option<u64>,
+    /// The status of the run, as `hence runs` lists it; null for a run of variables, in which each state has a status of
+    /// its own.
     pub(crate) status: Option<String>,
     /// The record of the checkpoint or rollback.
     pub(crate) record: u64,
@@ -40,6 +45,7 @@ impl Text for PositionReport {
     fn text(&self) -> String {
         let mut rows = vec![("done", format!("{} {}", self.done, escape(&self.name)))];
         rows.extend(self.status.clone().map(|status| ("status", status)));
+        rows.extend(self.position.map(|position| ("position", format!("after record {position}"))));
         rows.push(("record", self.record.to_string()));
         rows.push(("head", self.head.clone()));
         pairs(&rows)
@@ -55,8 +61,22 @@ pub(super) fn checkpoint(context: &Context, args: &CheckpointArgs) -> Result<Exi
 }
 
 pub(super) fn rollback(context: &Context, args: &RollbackArgs) -> Result<Exit, CliError> {
+    if args.name.is_empty() {
+        return Err(no_checkpoint(&Address::find(context, &args.run)?));
+    }
     let journal = Journal::of_run(context, &args.run)?;
     kind::open(&journal, &[], Purpose::Read)?.roll_back(context, &journal, args)
+}
+
+/// Describes a rollback that names no checkpoint: a place in the run, or nothing.
+fn no_checkpoint(address: &Address) -> CliError {
+    let found = match &address.at {
+        Some(at) => format!(", found the place {at:?}"),
+        None => String::new(),
+    };
+    let message = format!("run {}: expected the name of a checkpoint{found}", address.run);
+    CliError::new(Code::Checkpoint, message)
+        .with_hint(hint::name_checkpoint(&address.run, address.at.as_deref()))
 }
 
 /// Records a checkpoint of a program.
@@ -202,42 +222,58 @@ fn mark_run<P: Program>(
         crate::skills::roll_back(&store, &id, &mut *writer)?;
     }
     let (mut sink, times) = StoreSink::measured(&store, writer);
-    let (mut status, record) = append_mark(context, (&store, &id), program()?, mark, &mut sink)?;
-    let end = [Status::Completed, Status::Failed].into_iter().find(|end| status == end.to_string());
-    if status == Status::Completed.to_string() {
-        // Parts of it may have failed, which the state does not say.
-        status_of(&store, &store.summary(&id)?).clone_into(&mut status);
-    }
+    let marked = append_mark(context, (&store, &id), program()?, mark, &mut sink)?;
     times.finish();
+    let head = sink.head.to_string();
+    // The run is not held any more, so its status is the one that every other command finds.
+    drop(sink);
+    let summary = store.summary(&id)?;
+    let view = RunRowView::compute(&store, &summary);
+    let status = row(context, &store, &summary, view).status;
     context.print(&PositionReport {
         run: id.as_str().to_owned(),
         done,
         name: name.to_owned(),
+        position: marked.position.map(RecordIndex::get),
         status: Some(status),
-        record: record.get(),
-        head: sink.head.to_string(),
+        record: marked.record.get(),
+        head,
     })?;
-    if let Some(end) = end {
+    if let Some(end) = [Status::Completed, Status::Failed].into_iter().find(|end| marked.status == *end) {
         context.hint(hint::checkpoint_after_the_end(context, id.as_str(), end));
     }
     Ok(Exit::Yes)
 }
 
-/// Reads the run back, appends the mark to `sink`, and returns the status of the run.
+/// A mark that was appended.
+struct Marked {
+    /// The status in the state after it.
+    status: Status,
+    /// The record whose state the mark names.
+    position: Option<RecordIndex>,
+    /// The record of the mark.
+    record: RecordIndex,
+}
+
+/// Reads the run back and appends the mark to `sink`.
 fn append_mark<P: Program>(
     context: &Context,
     (store, id): (&StoreHandle, &RunId),
     program: P,
     mark: &Mark,
     sink: &mut dyn Sink,
-) -> Result<(String, RecordIndex), CliError> {
+) -> Result<Marked, CliError> {
     let bytes = store.journal_bytes(id)?;
     let run = Run::resume(program, kind::whole_records(&bytes), &StoreBlobs(store))
         .map_err(|error| CliError::resume(id.as_str(), error))?;
     let undone = first_undone(&run, mark, kind::whole_records(&bytes));
-    let (run, index) =
+    let position = match mark {
+        Mark::Checkpoint { position, .. } => Some(*position),
+        Mark::Rollback { name } => run.book().checkpoints().find(name).ok(),
+    };
+    let (run, record) =
         run.mark(mark, sink).map_err(|error| refused(context, id, error, undone.as_deref()))?;
-    Ok((run.state().status().to_string(), index))
+    Ok(Marked { status: run.state().status(), position, record })
 }
 
 /// Returns the first step that a rollback would undo.

@@ -18,7 +18,7 @@ commands! { ReviewCommand {
     /// Show the status of a review and whether its journal holds, or list all reviews
     #[command(after_help = "Example: hence review status vendor-choice")]
     Status(args::ReviewStatusArgs) => status::run,
-        "review-status": status::StatusReport, "review-list": status::ListReport;
+        "review-one": status::StatusReport, "review-list": status::ListReport;
     /// Write the reviewer's packet: orient, re-check, work through, look for gaps, decide
     Handoff(args::ReviewHandoffArgs) => handoff::run, "review-handoff": handoff::HandoffReport;
     /// Write trace and review as one document

@@ -1,5 +1,7 @@
 //! `hence schema`: prints the JSON Schema of a command's `--json` output.
 
+mod forms;
+
 use hence_canon::did_you_mean;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -10,6 +12,8 @@ use crate::args::SchemaArgs;
 use crate::fleet::QueueCommand;
 use crate::prelude::*;
 
+use forms::{FORMS, any_of};
+
 /// A name, and the function that makes the schema of the JSON printed under it.
 pub(crate) type Named = (&'static str, fn() -> Schema);
 
@@ -17,10 +21,14 @@ pub(crate) type Named = (&'static str, fn() -> Schema);
 const DOCUMENTS: &[Named] = &[
     ("problem", problem_document),
     ("skill", skill_document),
-    ("capabilities", capabilities_file),
+    ("capabilities-file", capabilities_file),
     ("policy", policy_file),
     ("trace", trace_document),
 ];
+
+/// The schemas of documents that commands print without a report of their own.
+const PRINTED: &[Named] =
+    &[("task", task_document), ("schema", schema_document), ("document", other_document)];
 
 /// Returns the schema of a report. A member that is always there is required, even where it may be null.
 pub(crate) fn schema_of<T: JsonSchema>() -> Schema {
@@ -37,8 +45,21 @@ fn all() -> impl Iterator<Item = &'static Named> {
         TraceCommand::SCHEMAS,
         ReviewCommand::SCHEMAS,
         DOCUMENTS,
+        PRINTED,
     ];
     families.into_iter().flatten()
+}
+
+/// Returns every name that has a schema, each once.
+fn names() -> Vec<&'static str> {
+    let forms = FORMS.iter().map(|(command, _)| *command);
+    let mut names: Vec<&str> = Vec::new();
+    for name in forms.chain(all().map(|(name, _)| *name)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 fn problem_document() -> Schema {
@@ -61,6 +82,30 @@ fn trace_document() -> Schema {
     from_value(&hence_review::model::json_schema())
 }
 
+fn task_document() -> Schema {
+    schemars::json_schema!({
+        "title": "TaskDocument",
+        "description": "A task tree, a trajectory or a cost report of a run of `hence solve`.",
+        "type": "object",
+    })
+}
+
+fn schema_document() -> Schema {
+    schemars::json_schema!({
+        "title": "SchemaReport",
+        "description": "The names of all schemas, or one JSON Schema.",
+        "type": ["array", "object"],
+        "items": {"type": "string"},
+    })
+}
+
+fn other_document() -> Schema {
+    schemars::json_schema!({
+        "title": "OtherDocument",
+        "description": "A document that is printed as it is, in a format of its own.",
+    })
+}
+
 fn from_value(schema: &impl ToString) -> Schema {
     serde_json::from_str(&schema.to_string()).expect("a JSON Schema is an object")
 }
@@ -75,6 +120,7 @@ fn sorted(schema: Schema) -> serde_json::Value {
 
 /// Returns the text of the schema of a document that people write.
 pub(super) fn document(name: &str) -> Option<String> {
+    let name = if name == "capabilities" { "capabilities-file" } else { name };
     let (_, schema) = DOCUMENTS.iter().find(|(known, _)| *known == name)?;
     serde_json::to_string_pretty(&sorted(schema())).ok()
 }
@@ -101,9 +147,9 @@ impl Text for SchemaReport {
 
 pub(super) fn run(context: &Context, args: &SchemaArgs) -> Result<Exit, CliError> {
     let report = match args.command.join("-").replace(' ', "-").as_str() {
-        "" => SchemaReport::Names(all().map(|(name, _)| *name).collect()),
+        "" => SchemaReport::Names(names()),
         command => match find(command) {
-            Some((_, schema)) => SchemaReport::One(Box::new(sorted(schema()))),
+            Some(schema) => SchemaReport::One(Box::new(sorted(schema))),
             None => return Err(unknown(command)),
         },
     };
@@ -113,7 +159,8 @@ pub(super) fn run(context: &Context, args: &SchemaArgs) -> Result<Exit, CliError
 
 /// The commands that print the same JSON as another one, by the name of its schema.
 const SHARED: &[(&str, &[&str])] = &[
-    ("capabilities-list", &["capabilities"]),
+    ("position", &["checkpoint", "rollback"]),
+    ("lineage", &["blame", "impact"]),
     (
         "vars-change",
         &[
@@ -131,6 +178,7 @@ const SHARED: &[(&str, &[&str])] = &[
         ],
     ),
     ("vars-get", &["vars-result"]),
+    ("trace-meta", &["trace-meta-list"]),
     (
         "trace-author",
         &[
@@ -168,18 +216,21 @@ const SHARED: &[(&str, &[&str])] = &[
     ("queue-schedules", &["queue-schedule", "queue-unschedule"]),
 ];
 
-/// Finds a schema by its name, or by the words of a command that prints it. A file that people write comes before a report.
-fn find(name: &str) -> Option<&'static Named> {
+/// Finds the schema of a name: of everything that the command of these words prints, or of one report or document.
+fn find(name: &str) -> Option<Schema> {
+    let named = |name: &str| all().find(|(known, _)| *known == name).copied();
+    if let Some((command, forms)) = FORMS.iter().find(|(command, _)| *command == name) {
+        return Some(any_of(command, forms.iter().filter_map(|form| named(form))));
+    }
     let shared = || SHARED.iter().find(|(_, commands)| commands.contains(&name)).map(|(schema, _)| *schema);
-    let named = |name: &str| all().find(|(known, _)| *known == name);
-    DOCUMENTS.iter().find(|(known, _)| *known == name).or_else(|| named(name)).or_else(|| named(shared()?))
+    named(name).or_else(|| named(shared()?)).map(|(_, schema)| schema())
 }
 
 fn unknown(name: &str) -> CliError {
     let of_family = |known: &&str| known.strip_prefix(name).is_some_and(|rest| rest.starts_with('-'));
-    let family: Vec<&str> = all().map(|(known, _)| *known).filter(of_family).collect();
+    let family: Vec<&str> = names().into_iter().filter(of_family).collect();
     let message = match family.is_empty() {
-        true => format!("no schema for {name:?}{}", did_you_mean(name, all().map(|(name, _)| *name))),
+        true => format!("no schema for {name:?}{}", did_you_mean(name, names())),
         false => format!("the commands of `{name}` print different JSON: {}", family.join(", ")),
     };
     CliError::new(Code::NoSuchPlace, message).with_hint(hint::LIST_SCHEMAS)
@@ -189,10 +240,19 @@ fn unknown(name: &str) -> CliError {
 mod tests {
     use clap::CommandFactory as _;
 
-    use super::find;
+    use super::{FORMS, all, find};
 
-    /// Commands without a report: they print a document, a script, or what the commands typed into them print.
-    const WITHOUT: &[&str] = &["task", "schema", "repl", "help"];
+    /// The commands that print JSON of no form of their own: `help` prints text, and `repl` what is typed into it prints.
+    const WITHOUT: &[&str] = &["repl", "help"];
+
+    #[test]
+    fn every_form_of_a_command_has_a_schema() {
+        for (command, forms) in FORMS {
+            for form in *forms {
+                assert!(all().any(|(known, _)| known == form), "{command}: {form}");
+            }
+        }
+    }
 
     #[test]
     fn every_command_finds_its_schema_by_its_own_words() {
@@ -205,9 +265,7 @@ mod tests {
                 } else {
                     format!("{path}-{}", sub.get_name())
                 };
-                let is_family =
-                    sub.has_subcommands() && find(&name).is_none_or(|_| matches!(&*name, "trace" | "policy"));
-                if is_family {
+                if sub.has_subcommands() {
                     left.push((name, sub.clone()));
                 } else if !WITHOUT.contains(&&*name) {
                     assert!(find(&name).is_some(), "no schema for `{name}`");

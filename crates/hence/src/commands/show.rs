@@ -3,7 +3,7 @@
 use hence_canon::{JsonPointer, ParseError, Value, did_you_mean, parse};
 use hence_engine::{Blobs, RunKind, attempt};
 use hence_journal::{Chained, Lines, Record, RecordIndex};
-use hence_skills::recorded_outcome;
+use hence_skills::{CallStatus, recorded_outcome};
 use hence_state::{Profile, StepResult};
 use hence_store::StoreHandle;
 
@@ -289,6 +289,23 @@ pub(crate) fn step_at(lines: &Lines<'_>, profile: &Profile, index: RecordIndex) 
     }
 }
 
+/// Describes a step of the skill that the run has not recorded yet.
+fn without_record(journal: &Journal, name: &str) -> Option<CliError> {
+    let skill = hence_yaml::parse_value(journal.skill.as_deref()?).ok()?;
+    let mut steps = skill.get("steps").and_then(Value::as_array)?.iter();
+    steps.find(|step| step.get("id").and_then(Value::as_str) == Some(name))?;
+    let history = journal.store.as_ref().and_then(|store| {
+        let run = find_run(store, &journal.name).ok()?;
+        crate::skills::history(store, &run).ok().flatten()
+    });
+    let is_asked = |history: &hence_skills::CallHistory| {
+        history.calls().any(|(call, status)| &*call.step == name && matches!(status, CallStatus::Asked(_)))
+    };
+    let waits = if history.as_ref().is_some_and(is_asked) { ": it waits" } else { "" };
+    let message = format!("run {}: step {name} has no record yet{waits}", journal.name);
+    Some(CliError::new(Code::NoSuchPlace, message).with_hint(hint::no_record_yet(&journal.name)))
+}
+
 /// Finds a record by its index, or the last execution of a step by its name.
 pub(crate) fn find_record(journal: &Journal, name: &str) -> Result<RecordIndex, CliError> {
     let lines = Lines::of(&journal.bytes);
@@ -296,6 +313,9 @@ pub(crate) fn find_record(journal: &Journal, name: &str) -> Result<RecordIndex, 
     let profile = journal.profile();
     let step_of = |index: u64| step_at(&lines, &profile, RecordIndex::new(index));
     let nothing = || {
+        if let Some(error) = without_record(journal, name) {
+            return error;
+        }
         let steps: std::collections::BTreeSet<String> = (1..total).filter_map(step_of).collect();
         let meant = did_you_mean(name, steps.iter().map(String::as_str));
         let message = format!(

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use hence_canon::{Canonical, JsonPointer, Object, Value};
 use hence_cognition::checkpoint;
+use hence_cognition::reference::Namespace;
 use hence_engine::{Blobs, Engine, RunKind};
 
 use super::show::find_record;
@@ -42,6 +43,8 @@ pub(super) fn run(context: &Context, args: &StateArgs) -> Result<Exit, CliError>
     let address = Address::find(context, &args.run)?;
     let at = address.at_or(args.at.as_deref())?.map(str::to_owned);
     let args = &StateArgs { run: address.run.as_str().into(), at, ..args.clone() };
+    let args =
+        &StateArgs { cognition: args.cognition || is_memory(context, args, &pointer)?, ..args.clone() };
     if let Some(exit) = part_outside_artifacts(context, args, &pointer)? {
         return Ok(exit);
     }
@@ -69,6 +72,18 @@ pub(super) fn run(context: &Context, args: &StateArgs) -> Result<Exit, CliError>
     }
     let exit = print_part(context, &journal, &value, &pointer)?;
     Ok(exit.max(chain::report_break(context, &journal)))
+}
+
+/// Returns whether a path begins with a namespace of a skill's memory, as `hence blame` accepts it. The state of its run
+/// has no member of such a name.
+fn is_memory(context: &Context, args: &StateArgs, pointer: &JsonPointer) -> Result<bool, CliError> {
+    let is_namespace = pointer.tokens().next().is_some_and(|name| name.parse::<Namespace>().is_ok());
+    if args.raw || !is_namespace {
+        return Ok(false);
+    }
+    let store = context.store()?;
+    let id = target::find_run(&store, &args.run)?;
+    Ok(Journal::start_of_run(&store, &id)?.kind == RunKind::Skill)
 }
 
 /// Prints a part of the present state that is not one of its outputs, of a run of variables or of a long one. Its outputs,

@@ -48,7 +48,7 @@ commands! { TraceCommand {
     /// List the gaps of a trace, declared and undeclared, worst first; or declare gaps
     #[command(after_help = "Example: hence trace residuals vendor-choice")]
     Residuals(args::TraceResidualsArgs) => residuals::run,
-        "trace-residuals": residuals::ResidualsReport, "trace-edit": edit::EditReport;
+        "trace-gaps": residuals::ResidualsReport, "trace-edit": edit::EditReport;
     /// Follow each gap through a chain of successor traces
     Chain(args::TraceChainArgs) => chain::run, "trace-chain": chain::ChainReport;
     /// Edit the units of intent: list, set, merge, split, drop, derive
@@ -57,7 +57,7 @@ commands! { TraceCommand {
     /// List the commands that can be run again; with --run, run them and compare
     Reproduce(args::TraceReproduceArgs) => reproduce::run, "trace-reproduce": reproduce::ReproduceReport;
     /// Bind a trace to its content and to a commit
-    Bind(args::TraceBindArgs) => bind::run, "trace-bind": bind::BindReport;
+    Bind(args::TraceBindArgs) => bind::run, "trace-bound": bind::BindReport;
     /// Compare two traces by meaning
     #[command(after_help = "Example: hence trace diff before.json after.json")]
     Diff(args::TraceDiffArgs) => diff::run, "trace-diff": diff::DiffReport;
@@ -78,5 +78,5 @@ commands! { TraceCommand {
     /// End the trace
     Complete(args::TraceCompleteArgs) => author::complete;
     /// Write a run of the store as a trace, or a trace as spans, provenance or a statement
-    Export(args::TraceExportArgs) => export::run, "trace-export": export::ExportReport;
+    Export(args::TraceExportArgs) => export::run, "trace-file": export::ExportReport;
 } }

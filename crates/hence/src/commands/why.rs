@@ -29,7 +29,7 @@ pub(crate) struct WhyReport {
     run: String,
     /// `skill`, `reason` (the built-in program), `variables` (driven from outside) or `unknown`.
     pub(crate) kind: &'static str,
-    /// `completed`, `partial`, `failed`, `waiting`, `undecided`, `answered`, `stopped`, `blocked`, `interactive`,
+    /// `completed`, `partial`, `failed`, `waiting`, `undecided`, `answered`, `stopped`, `queued`, `blocked`, `interactive`,
     /// `held`, `damaged` or `unreadable`.
     pub(crate) standing: &'static str,
     /// The status in a sentence.
@@ -337,6 +337,7 @@ impl Looked<'_> {
         self.stands("undecided", says, vec![next])
     }
 
+    /// Reports a run that has not ended and that nobody writes.
     fn stopped(self, last: Option<&Chained>, due: Option<String>) -> WhyReport {
         let behind = match last.map(|chained| &chained.record) {
             Some(Record::Step(step)) => format!("after step {}", step.result.step()),
@@ -351,6 +352,11 @@ impl Looked<'_> {
             0 => String::new(),
             count => format!(", and resuming uses what {} replied", counted(count as u64, "call")),
         };
+        if self.report.job.as_ref().is_some_and(JobRow::is_queued) {
+            let next = hint::command(self.context, &["worker"]);
+            let says = format!("a worker drives it when its turn comes; it ends {behind}{due}{kept}");
+            return self.stands("queued", says, vec![next]);
+        }
         let next = self.command(&["resume"]);
         self.stands("stopped", format!("nobody writes it, and it ends {behind}{due}{kept}"), vec![next])
     }

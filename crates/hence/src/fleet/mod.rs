@@ -93,6 +93,11 @@ impl JobRow {
         }
     }
 
+    /// Returns whether a worker will drive the run without anybody doing more.
+    pub(crate) fn is_queued(&self) -> bool {
+        matches!(self.state, "ready" | "claimed" | "parked")
+    }
+
     /// Describes a job, and says whether its queue is paused.
     ///
     /// # Errors
@@ -163,7 +168,7 @@ fn says(job: &Job) -> String {
 pub(crate) fn time_text(time: Time) -> String {
     let millis = i64::try_from(time.millis()).ok();
     let instant = millis.and_then(hence_canon::time::Instant::from_millis);
-    instant.map_or_else(|| "never".to_owned(), |instant| instant.to_string())
+    instant.map_or_else(|| "never".to_owned(), hence_canon::time::Instant::to_millis_text)
 }
 
 /// Returns the job of a run; `None` when it is in no queue.

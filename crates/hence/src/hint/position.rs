@@ -11,6 +11,17 @@ pub(crate) fn repeat_after_rollback(run: &str) -> Hint {
     ))
 }
 
+/// The advice for a rollback that names a place, or nothing, where a checkpoint is expected.
+pub(crate) fn name_checkpoint(run: &str, at: Option<&str>) -> Hint {
+    let (run, at) = (word(run), at.map(word));
+    Hint::made(match at {
+        Some(at) => format!(
+            "`hence checkpoint {run} NAME --at {at}` names that position, and `hence rollback {run} NAME` returns to it"
+        ),
+        None => format!("every run has `initial_state`: `hence rollback {run} initial_state`"),
+    })
+}
+
 /// The advice for a run that has ended and was to be rolled back to before a step.
 pub(crate) fn after_the_end(
     context: &Context,

@@ -150,8 +150,14 @@ impl Text for SkillRunReport {
             text.push_str(&format!("{}:\n{shown}\n", escape(name)));
         }
         let mut rows = Vec::new();
+        let of_failure = self.failure.as_ref().and_then(|failure| failure.step.as_deref());
         for step in self.steps.iter().filter(|step| step.status != "completed") {
-            rows.extend(step.rows());
+            // The failure that ended the run is a row of its own below, with its code.
+            let is_said_below = step.status == "failed" && of_failure == Some(step.step.as_str());
+            match is_said_below && step.failed.is_empty() {
+                true => rows.push((step.status, escape(&step.step))),
+                false => rows.extend(step.rows()),
+            }
         }
         if let Some(failure) = &self.failure {
             rows.push(("error", escape(&format!("{}: {}", failure.code, failure.message))));

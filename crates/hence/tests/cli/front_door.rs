@@ -20,10 +20,10 @@ fn a_new_skill_checks_runs_asks_and_completes() {
         assert_eq!(world.out(&format!("check {file}")), format!("{file}: can run; 0 errors, 0 warnings\n"));
     }
     // The schema that the first line names is there, and is the one that `hence schema` prints.
-    for name in ["skill", "capabilities"] {
+    for (name, schema) in [("skill", "skill"), ("capabilities", "capabilities-file")] {
         let written: Value =
             serde_json::from_slice(&world.read(&format!("notes/.schemas/{name}.json"))).unwrap();
-        assert_eq!(written, world.ask(&["schema", name]).json());
+        assert_eq!(written, world.ask(&["schema", schema]).json());
         let first = String::from_utf8(world.read(&format!("notes/{name}.yaml"))).unwrap();
         assert!(first.starts_with(&format!("# yaml-language-server: $schema=.schemas/{name}.json\n")));
     }

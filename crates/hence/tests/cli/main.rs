@@ -64,6 +64,7 @@ mod model;
 mod partial;
 mod people;
 mod pipe;
+mod places;
 mod policies_hold_back;
 mod policies_nested;
 mod policies_per_call;

@@ -49,7 +49,7 @@ pub(super) fn run(context: &Context, args: &CheckArgs, bytes: &[u8], kind: Other
     };
     let errors = findings.iter().filter(|finding| finding.severity == "error").count();
     let warnings = findings.len() - errors;
-    context.print(&CheckReport { file, runs: errors == 0, errors, warnings, findings })?;
+    CheckReport { file, runs: errors == 0, errors, warnings, findings }.print(context)?;
     Ok(if errors == 0 { Exit::Yes } else { Exit::No })
 }
 

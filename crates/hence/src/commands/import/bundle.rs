@@ -37,12 +37,16 @@ pub(crate) struct ImportReport {
 impl Text for ImportReport {
     fn text(&self) -> String {
         let there = if self.already_there { " (was there already, nothing changed)" } else { "" };
-        pairs(&[
+        let mut rows = vec![
             ("run", format!("{}{there}", escape(&self.run))),
             ("head", self.head.clone()),
             ("records", self.records.to_string()),
             ("blobs", self.blobs.to_string()),
-        ])
+        ];
+        if self.children > 0 {
+            rows.push(("children", counted(self.children as u64, "nested run")));
+        }
+        pairs(&rows)
     }
 }
 

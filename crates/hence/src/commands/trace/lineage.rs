@@ -1,11 +1,17 @@
 //! `hence trace lineage`: the artifacts an artifact was made from, and those made from it.
 
+use std::path::Path;
+
 use hence_review::lineage::{Direction, Lineage, Picture};
 use hence_review::wire::Trace;
 
 use super::document::Document;
+use super::export::projected;
+use crate::address::Address;
 use crate::args::TraceLineageArgs;
+use crate::commands::{artifact_named, find_record};
 use crate::prelude::*;
+use crate::target::Journal;
 
 /// The lineage of one artifact.
 #[derive(Serialize, JsonSchema)]
@@ -99,11 +105,38 @@ impl Text for LineageReport {
     }
 }
 
+/// Reads the trace, and the artifact or the step that is named with its run or by itself.
+fn located(context: &Context, args: &TraceLineageArgs) -> Result<(Document, String), CliError> {
+    if !args.artifact.is_empty() || Path::new(&*args.file).exists() {
+        return Ok((Document::of_file_or_run(context, &args.file)?, args.artifact.clone()));
+    }
+    let address = Address::find(context, &args.file)?;
+    let place = address.required("")?;
+    let document = Document::of_file_or_run(context, &address.run)?;
+    let Ok(index) = place.parse::<u64>() else { return Ok((document, place)) };
+    // The artifact of exactly this record: the step may have been executed more than once.
+    let journal = Journal::of_run(context, &address.run)?;
+    find_record(&journal, &place)?;
+    let (_, records) = projected(context, &journal)?;
+    let trace = document.trace();
+    let made = records.iter().position(|record| record.get() == index);
+    let made = made.and_then(|at| trace.actions().get(at)).and_then(|action| action.outputs().next());
+    match made {
+        Some(artifact) => Ok((document, artifact.to_owned())),
+        None => {
+            let message = format!("run {}: record {index} made no artifact", address.run);
+            Err(CliError::new(Code::NoSuchPlace, message).with_hint(hint::LIST_ARTIFACTS))
+        }
+    }
+}
+
 pub(super) fn run(context: &Context, args: &TraceLineageArgs) -> Result<Exit, CliError> {
-    let document = Document::of_file_or_run(context, &args.file)?;
+    let (document, place) = located(context, args)?;
     let trace = document.trace();
     let lineage = Lineage::of(&trace);
-    let artifact = args.artifact.as_str();
+    let known = trace.artifact_by_id(&place).is_some();
+    let named = artifact_named(&document.value, &place).filter(|_| !known);
+    let artifact = named.as_deref().unwrap_or(&place);
     let (above, below) = (lineage.ancestors(artifact), lineage.descendants(artifact));
     if trace.artifact_by_id(artifact).is_none() && above.is_empty() && below.is_empty() {
         let message = format!("{}: no artifact has the id {artifact:?}", &*args.file);

@@ -2,7 +2,7 @@
 
 use hence_review::ContentHash;
 use hence_review::validate::{readiness, validate};
-use hence_review::wire::{Action, Artifact, Event};
+use hence_review::wire::{Action, Artifact, Event, Link, Residual, Trace};
 
 use super::document::Document;
 use crate::args::TraceFileArgs;
@@ -28,8 +28,14 @@ pub(crate) struct ShowReport {
     actions: Vec<ActionRow>,
     /// The artifacts.
     artifacts: Vec<ArtifactRow>,
+    /// What was observed about the actions.
+    observations: Vec<ObservationRow>,
+    /// The links to other traces.
+    links: Vec<LinkRow>,
     /// The number of declared gaps.
     residuals: usize,
+    /// The declared gaps.
+    gaps: Vec<GapRow>,
     /// The numbers of errors and warnings of validation.
     findings: [usize; 2],
     /// Whether a reviewer can start: structure, outcome, a reason for each action, at least one declared gap.
@@ -72,6 +78,95 @@ struct ArtifactRow {
     kind: String,
     /// Its summary, or its name.
     about: String,
+}
+
+/// One observation about an action.
+#[derive(Serialize, JsonSchema)]
+struct ObservationRow {
+    /// The id of the action.
+    action: Option<i64>,
+    /// What was observed, in plain language.
+    statement: String,
+    /// The artifacts and files that it follows from.
+    derived_from: Vec<String>,
+}
+
+/// One link to another trace.
+#[derive(Serialize, JsonSchema)]
+struct LinkRow {
+    /// Its id.
+    id: Option<String>,
+    /// The relationship as written.
+    relationship: String,
+    /// The id of the other trace.
+    to_trace_id: Option<String>,
+}
+
+/// One declared gap.
+#[derive(Serialize, JsonSchema)]
+struct GapRow {
+    /// Its id.
+    id: Option<String>,
+    /// Its kind as written.
+    kind: String,
+    /// Its status as written: open when there is none.
+    status: String,
+    /// The gap in plain language.
+    statement: String,
+}
+
+impl ObservationRow {
+    fn all(trace: &Trace) -> Vec<Self> {
+        let of_action = |action: &Action| {
+            let rows = action.entries("observations").map(|entry| Self {
+                action: action.id(),
+                statement: entry.text("statement").unwrap_or_default().to_owned(),
+                derived_from: entry.texts("derived_from").map(str::to_owned).collect(),
+            });
+            rows.collect::<Vec<_>>()
+        };
+        trace.actions().iter().flat_map(of_action).collect()
+    }
+
+    fn row(&self) -> [String; 3] {
+        let action = self.action.map_or_else(|| "?".to_owned(), |id| id.to_string());
+        let from = match self.derived_from.is_empty() {
+            true => String::new(),
+            false => format!("from {}", self.derived_from.join(", ")),
+        };
+        [format!("  {action}"), escape(&from), escape(&self.statement)]
+    }
+}
+
+impl LinkRow {
+    fn of(link: &Link) -> Self {
+        Self {
+            id: link.id().map(str::to_owned),
+            relationship: link.text("relationship").unwrap_or_default().to_owned(),
+            to_trace_id: link.text("to_trace_id").map(str::to_owned),
+        }
+    }
+
+    fn row(&self) -> [String; 3] {
+        let or_unknown = |text: &Option<String>| escape(text.as_deref().unwrap_or("?"));
+        [format!("  {}", or_unknown(&self.id)), escape(&self.relationship), or_unknown(&self.to_trace_id)]
+    }
+}
+
+impl GapRow {
+    fn of(residual: &Residual) -> Self {
+        Self {
+            id: residual.id().map(str::to_owned),
+            kind: residual.text("kind").unwrap_or_default().to_owned(),
+            status: residual.text("status").unwrap_or("open").to_owned(),
+            statement: residual.statement().to_owned(),
+        }
+    }
+
+    fn row(&self) -> [String; 3] {
+        let kind = format!("{}, {}", self.kind, self.status);
+        [format!("  {}", escape(self.id.as_deref().unwrap_or("?"))), escape(&kind), escape(&self.statement)]
+    }
 }
 
 impl EventRow {
@@ -149,6 +244,14 @@ impl Text for ShowReport {
         text.push_str("artifacts\n");
         let rows: Vec<[String; 3]> = self.artifacts.iter().map(ArtifactRow::row).collect();
         text.push_str(&columns(&rows));
+        let parts: [(&str, Vec<[String; 3]>); 3] = [
+            ("observations", self.observations.iter().map(ObservationRow::row).collect()),
+            ("links", self.links.iter().map(LinkRow::row).collect()),
+            ("gaps", self.gaps.iter().map(GapRow::row).collect()),
+        ];
+        for (title, rows) in parts.iter().filter(|(_, rows)| !rows.is_empty()) {
+            text.push_str(&format!("{title}\n{}", columns(rows)));
+        }
         text
     }
 }
@@ -165,7 +268,10 @@ pub(super) fn run(context: &Context, args: &TraceFileArgs) -> Result<Exit, CliEr
         outcome: trace.outcome().as_ref().map(EventRow::of),
         actions: trace.actions().iter().map(ActionRow::of).collect(),
         artifacts: trace.artifacts().iter().map(ArtifactRow::of).collect(),
+        observations: ObservationRow::all(&trace),
+        links: trace.trace_links().map(|link| LinkRow::of(&link)).collect(),
         residuals: trace.residuals().count(),
+        gaps: trace.residuals().map(|residual| GapRow::of(&residual)).collect(),
         findings: [found.errors().count(), found.warnings().count()],
         review_ready: readiness(&trace, &found).is_ready(),
     })?;

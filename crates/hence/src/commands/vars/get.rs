@@ -5,7 +5,8 @@ use std::io::IsTerminal as _;
 use hence_canon::Value;
 use hence_variables::{Call, Get, Name, Op, ReadForm, Refusal, Reply, Scope, State, StateId};
 
-use crate::args::vars::{GetArgs, ResultArgs};
+use crate::address::Address;
+use crate::args::vars::{GetArgs, ResultArgs, TargetArgs};
 use crate::interactive::{Position, Session};
 use crate::prelude::*;
 
@@ -34,7 +35,28 @@ impl Text for GetReport {
     }
 }
 
+/// Takes the variable that is named with its run, as `RUN:NAME`, where it is not named by itself.
+pub(super) fn addressed(context: &Context, args: &GetArgs) -> Result<GetArgs, CliError> {
+    if !args.name.is_empty() {
+        return Ok(args.clone());
+    }
+    let Address { run, at } = Address::find(context, &args.target.run)?;
+    let target = TargetArgs { run, ..args.target.clone() };
+    Ok(GetArgs { target, name: at.unwrap_or_default(), ..args.clone() })
+}
+
+/// Returns the name of a variable that is written as a place in a state: `vars.note` or `/vars/note`.
+fn name_of(place: &str) -> &str {
+    let inner = place.strip_prefix('/').unwrap_or(place);
+    inner.strip_prefix("vars.").or_else(|| inner.strip_prefix("vars/")).unwrap_or(inner)
+}
+
 pub(super) fn run(context: &Context, session: &mut Session<'_>, args: &GetArgs) -> Result<Exit, CliError> {
+    if args.name.is_empty() {
+        let message = format!("run {}: expected the name of a variable", session.id);
+        return Err(CliError::new(Code::NoSuchPlace, message).with_hint(hint::LIST_VARIABLES));
+    }
+    let args = &GetArgs { name: name_of(&args.name).to_owned(), ..args.clone() };
     let (value, value_type) = match (&args.at, args.peek) {
         // A skill's run counts no reads: only its steps change it.
         (None, false) if !session.is_driven_by_steps() => read_counted(session, args)?,

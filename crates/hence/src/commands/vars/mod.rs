@@ -81,6 +81,11 @@ pub(super) fn run(context: &Context, args: &vars::VarsArgs) -> Result<Exit, CliE
     match &args.command {
         VarsCommand::Init(init) => init::run(context, init, &args.root, time),
         VarsCommand::Import(import) => import::run(context, import, &args.root, time),
+        VarsCommand::Get(get) => {
+            let get = get::addressed(context, get)?;
+            let mut session = Session::open(context, &get.target.run, &args.root, time)?;
+            get::run(context, &mut session, &get)
+        }
         command => {
             let mut session = Session::open(context, command.run_name(), &args.root, time)?;
             VarsCommand::run(context, &mut session, command)
