@@ -2,6 +2,7 @@
 
 mod artifact;
 mod cognition;
+mod earlier;
 
 use std::sync::Arc;
 
@@ -48,17 +49,27 @@ pub(super) fn run(context: &Context, args: &StateArgs) -> Result<Exit, CliError>
     if let Some(exit) = one_artifact(context, args, &pointer)? {
         return Ok(exit);
     }
-    let journal = Journal::of_run(context, &args.run)?;
+    let earlier = earlier::Start::find(context, args)?;
+    let is_earlier = earlier.is_some();
+    let (journal, at) = match earlier {
+        Some(start) => (start.journal, Some(start.last)),
+        None => {
+            let journal = Journal::of_run(context, &args.run)?;
+            let at = args.at.as_deref().map(|name| find_record(&journal, name)).transpose()?;
+            (journal, at)
+        }
+    };
     if args.cognition {
-        let at = args.at.as_deref().map(|name| find_record(&journal, name)).transpose()?;
-        let times = RunTimes::of(&journal);
+        let times = match at.filter(|_| is_earlier) {
+            Some(last) => earlier::times(&journal, last),
+            None => RunTimes::of(&journal),
+        };
         times.say(context, &journal.name);
         let state = cognition::state_at(&journal, at, &times)?;
         let exit = print_part(context, &journal, &checkpoint::save(&state), &pointer)?;
         return Ok(exit.max(chain::report_break(context, &journal)));
     }
     let problem = journal.required_problem()?;
-    let at = args.at.as_deref().map(|name| find_record(&journal, name)).transpose()?;
     let state = Engine::new()
         .state_at(&journal.bytes, problem, at)
         .map_err(|error| CliError::resume(&journal.name, error))?;
@@ -71,20 +82,26 @@ pub(super) fn run(context: &Context, args: &StateArgs) -> Result<Exit, CliError>
     Ok(exit.max(chain::report_break(context, &journal)))
 }
 
-/// Prints a part of the present state that is not one of its outputs, of a run of variables or of a long one. Its outputs,
-/// which may be many, are not read then.
+/// Prints a part of the state that is not one of its outputs, of a run of variables or of a long one. Its outputs, which may
+/// be many, are not read then.
 fn part_outside_artifacts(
     context: &Context,
     args: &StateArgs,
     pointer: &JsonPointer,
 ) -> Result<Option<Exit>, CliError> {
-    if args.cognition || args.at.is_some() || pointer.tokens().next().is_none_or(|first| first == "artifacts")
-    {
+    if args.cognition || pointer.tokens().next().is_none_or(|first| first == "artifacts") {
         return Ok(None);
     }
     let store = context.store()?;
     let id = target::find_run(&store, &args.run)?;
     let journal = Journal::start_of_run(&store, &id)?;
+    if let Some(at) = args.at.as_deref() {
+        let Some((state, broken)) = earlier::outside_artifacts(&store, &id, &journal, at)? else {
+            return Ok(None);
+        };
+        let exit = print_part(context, &journal, &state, pointer)?;
+        return Ok(Some(exit.max(report_line(context, &journal, broken))));
+    }
     if journal.kind != RunKind::Variables {
         let summary = store.summary(&id)?;
         let state = match is_long(&summary) {
@@ -98,17 +115,20 @@ fn part_outside_artifacts(
     print_part(context, &journal, state.value(), pointer).map(Some)
 }
 
-/// Prints one artifact of the present state of a long run, without the others.
+/// Prints one artifact of the state of a long run, without the others.
 fn one_artifact(
     context: &Context,
     args: &StateArgs,
     pointer: &JsonPointer,
 ) -> Result<Option<Exit>, CliError> {
-    if args.cognition || args.at.is_some() {
+    let at = args.at.as_deref().map(str::parse::<u64>);
+    if args.cognition || matches!(at, Some(Err(_))) {
         return Ok(None);
     }
+    let at = at.and_then(Result::ok);
     let store = context.store()?;
-    let Some(artifact::Found { state, journal, broken }) = artifact::find(&store, &args.run, pointer)? else {
+    let Some(artifact::Found { state, journal, broken }) = artifact::find(&store, &args.run, pointer, at)?
+    else {
         return Ok(None);
     };
     let value = match args.raw {
@@ -117,9 +137,13 @@ fn one_artifact(
             .map_err(|error| error.with_hint(hint::raw_state(&journal.name)))?,
     };
     let exit = print_part(context, &journal, &value, pointer)?;
+    Ok(Some(exit.max(report_line(context, &journal, broken))))
+}
+
+/// Reports a record that is not the one its hash, or the hash before it, names.
+fn report_line(context: &Context, journal: &Journal, broken: Option<(u64, String)>) -> Exit {
     let found = broken.map(|(index, reason)| format!("its chain is broken at record {index}: {reason}"));
-    let broken = found.map_or(Exit::Yes, |found| chain::report_broken(context, &journal.name, &found));
-    Ok(Some(exit.max(broken)))
+    found.map_or(Exit::Yes, |found| chain::report_broken(context, &journal.name, &found))
 }
 
 fn print_part(

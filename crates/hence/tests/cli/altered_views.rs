@@ -224,3 +224,38 @@ fn a_run_that_the_system_refuses_to_read_is_unreadable_not_damaged() {
     }
     assert!(world.out("runs").contains("completed"));
 }
+
+#[test]
+fn an_earlier_state_of_a_long_run_is_that_of_its_first_records() {
+    let world = run_of(300);
+    world.out("vars init v task");
+    let lines: String = (0..300).map(|number| format!("set name{} {number}\n", number % 7)).collect();
+    world.ask_with_input(&["repl", "v"], lines.as_bytes());
+    for (run, journal) in [("many", world.journal("many")), ("v", world.journal("v"))] {
+        for at in ["0", "1", "64", "65", "200", "299", "300"] {
+            let state = world.ask(&["state", run, "--at", at, "--json"]).json();
+            for part in ["status", "step_index", "metadata", "errors", "problem"] {
+                let shown = world.ask(&["state", run, part, "--at", at, "--json"]).json();
+                assert_eq!(shown, state[part], "{run} {part} {at}");
+            }
+        }
+        // What follows the record is not read.
+        let lines: Vec<&[u8]> = journal.split_inclusive(|byte| *byte == b'\n').collect();
+        let garbage = [&lines[..250], &[&b"garbage\n"[..]], &lines[251..]].concat().concat();
+        let before = world.ask(&["state", run, "--at", "200", "--json"]).stdout;
+        world.set_journal(run, &garbage);
+        let answer = world.ask(&["state", run, "--at", "200", "--json"]);
+        assert_eq!((answer.code, answer.stdout), (0, before));
+        assert_eq!(world.ask(&["state", run, "--at", "280"]).code, 1);
+        world.set_journal(run, &journal);
+    }
+    assert_eq!(world.ask(&["state", "many", "/status", "--at", "302"]).code, 2);
+    let early = world.ask(&["state", "many", "artifacts.s7.produced", "--at", "8", "--json"]).json();
+    assert_eq!(early, serde_json::json!({"text": "right"}));
+    assert_eq!(world.ask(&["state", "many", "artifacts.s7", "--at", "7"]).code, 2);
+    let whole = world.ask(&["state", "many", "--cognition", "--at", "299", "--json"]).json();
+    assert!(whole["trace"]["steps"].as_array().unwrap().iter().all(|step| step["latency_ms"].is_u64()));
+    alter(&world, 8, "right", "wrong");
+    let answer = world.ask(&["state", "many", "/status", "--at", "9"]);
+    assert!(answer.code != 0 && said(&answer).contains("record 8"), "{}", said(&answer));
+}
