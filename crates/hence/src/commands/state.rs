@@ -10,13 +10,14 @@ use hence_canon::{Canonical, JsonPointer, Object, Value};
 use hence_cognition::checkpoint;
 use hence_engine::{Blobs, Engine, RunKind};
 
+pub(crate) use self::cognition::CognitionParts;
 use super::show::find_record;
 use crate::address::{self, Address};
 use crate::args::StateArgs;
 use crate::chain;
 use crate::interactive::stored_run;
 use crate::kind::with_blobs;
-use crate::measured::RunTimes;
+use crate::measured::{self, RunTimes};
 use crate::prelude::*;
 use crate::run_view::is_long;
 use crate::sink::StoreBlobs;
@@ -47,6 +48,9 @@ pub(super) fn run(context: &Context, args: &StateArgs) -> Result<Exit, CliError>
         return Ok(exit);
     }
     if let Some(exit) = one_artifact(context, args, &pointer)? {
+        return Ok(exit);
+    }
+    if let Some(exit) = part_of_cognition(context, args, &pointer)? {
         return Ok(exit);
     }
     let earlier = earlier::Start::find(context, args)?;
@@ -113,6 +117,38 @@ fn part_outside_artifacts(
     let (run, _) = stored_run::load(&store, &id, journal.required_problem()?)?;
     let state = run.state().canonical();
     print_part(context, &journal, state.value(), pointer).map(Some)
+}
+
+/// Prints a short part of the present cognitive state of a long run from the cached view, which has it from the second time on.
+fn part_of_cognition(
+    context: &Context,
+    args: &StateArgs,
+    pointer: &JsonPointer,
+) -> Result<Option<Exit>, CliError> {
+    if !args.cognition || args.at.is_some() || pointer.tokens().next().is_none() {
+        return Ok(None);
+    }
+    let store = context.store()?;
+    let id = target::find_run(&store, &args.run)?;
+    let (summary, start) = (store.summary(&id)?, Journal::start_of_run(&store, &id)?);
+    if start.kind != RunKind::Skill || !is_long(&summary) {
+        return Ok(None);
+    }
+    let mut view = store.view_of::<StandingView>(&summary);
+    // A view without a state is that of a damaged run, which is read and reported as a whole.
+    if view.state.is_none() {
+        return Ok(None);
+    }
+    if view.cognition.is_none() {
+        let parts = || CognitionParts::of_journal(&Journal::of_stored(store.clone(), &id).ok()?);
+        let extend = |cached| StandingView { cognition: parts(), ..cached };
+        let Some(extended) = store.extend_view(&summary, extend) else { return Ok(None) };
+        view = extended;
+    }
+    let Some(part) = view.cognition.as_ref().and_then(|parts| parts.find(pointer)) else { return Ok(None) };
+    measured::say(context, &id.to_string(), &view.remarks);
+    context.print(&StateReport(Data(part.clone())))?;
+    Ok(Some(Exit::Yes))
 }
 
 /// Prints one artifact of the state of a long run, without the others.

@@ -259,3 +259,81 @@ fn an_earlier_state_of_a_long_run_is_that_of_its_first_records() {
     let answer = world.ask(&["state", "many", "/status", "--at", "9"]);
     assert!(answer.code != 0 && said(&answer).contains("record 8"), "{}", said(&answer));
 }
+
+#[test]
+fn a_part_of_the_cognitive_state_of_a_long_run_is_that_of_the_whole() {
+    let world = run_of(300);
+    let whole = world.ask(&["state", "many", "--cognition", "--json"]).json();
+    assert!(whole["status"] == "completed" && whole["vars"]["v7"] == "right", "{whole}");
+    let places = [
+        "/status",
+        "/trace/metrics",
+        "/trace/metrics/elapsed_ms",
+        "/inputs",
+        "/vars/v7",
+        "/finished_at",
+        "/events/3",
+    ];
+    for round in ["computed", "cached"] {
+        for place in places {
+            let part = world.ask(&["state", "many", place, "--cognition", "--json"]).json();
+            assert_eq!(&part, whole.pointer(place).unwrap(), "{round} {place}");
+        }
+        assert_eq!(world.ask(&["state", "many", "/trace", "--cognition", "--json"]).json(), whole["trace"]);
+        assert_eq!(world.ask(&["state", "many", "/nope", "--cognition"]).code, 2);
+        assert!(world.out("doctor").contains("nothing is wrong"), "{round}");
+    }
+    // A forged part is found, as any other part of the view.
+    let view = String::from_utf8(world.read(".hence/runs/many/view")).unwrap();
+    assert!(view.contains("/trace/metrics"));
+    let (_, body) = view.split_once('\n').unwrap();
+    let forged = body.replace(r#""/finished_at":"2"#, r#""/finished_at":"3"#);
+    assert_ne!(forged, body);
+    let digest = hence_canon::Digest::of(forged.as_bytes());
+    world.write(".hence/runs/many/view", format!("hence-view 1 {digest}\n{forged}"));
+    assert!(said(&world.ask(&["doctor"])).contains("run many: the cached view of it"));
+}
+
+#[test]
+fn files_that_no_command_writes_are_named_wherever_they_are() {
+    let world = run_of(1);
+    world.out("vars init v task");
+    world.out("vars set v shared 1 --scope global");
+    world.out("run many.yaml --input q=x --run-id other");
+    world.out("rm other --yes");
+    world.out("runs");
+    assert!(world.out("doctor").contains("nothing is wrong"));
+    let strange = [
+        ("runs/many/notes.txt", "run many: notes.txt: no command writes"),
+        ("scopes/runs/global/notes.txt", "scopes: run global: notes.txt: no command writes"),
+        ("scopes/odd", "scopes/odd: the store did not create it"),
+        ("odd", "odd: the store did not create it"),
+    ];
+    for (path, named) in strange {
+        let path = world.path(format!(".hence/{path}"));
+        std::fs::write(&path, "x").unwrap();
+        let found = world.out("doctor");
+        assert!(found.contains(named), "{found}");
+        std::fs::remove_file(path).unwrap();
+    }
+    let of_scope = |found: &str| found.contains("scopes/global") && found.contains("not checked");
+    assert!(!of_scope(&world.out("verify v")));
+    let scope = world.path(".hence/scopes/runs/global");
+    std::fs::rename(&scope, world.path("away")).unwrap();
+    let found = world.out("verify v");
+    assert!(of_scope(&found), "{found}");
+    std::fs::rename(world.path("away"), &scope).unwrap();
+    // A renamed file is one that no command writes either.
+    let folder = world.path(".hence/runs/many");
+    std::fs::rename(folder.join("times.ndjson"), folder.join("times.ndjson.old")).unwrap();
+    assert!(world.out("doctor").contains("run many: times.ndjson.old: no command writes"));
+    let removed = world.path(".hence/removed");
+    std::fs::remove_dir_all(&removed).unwrap();
+    std::fs::write(&removed, "x").unwrap();
+    let answer = world.ask(&["doctor"]);
+    assert!(
+        answer.code == 1 && said(&answer).contains("expected a folder, found a file"),
+        "{}",
+        said(&answer)
+    );
+}
