@@ -54,7 +54,9 @@ pub(crate) fn linked_tasks(journal: &Journal, blobs: &dyn Blobs) -> Vec<LinkRow>
 fn missing_scopes(journal: &Journal, here: &VariablesRun, task: &State) -> Vec<LinkRow> {
     let Some(view) = here.workspace().state_view(task.id()) else { return Vec::new() };
     let (Some(store), Ok(ids)) = (&journal.store, shared_scopes::ids(task)) else { return Vec::new() };
-    let seen = ids.into_iter().filter(|(scope, _)| view.revision(*scope) > 0);
+    // The run of a scope holds its layer as the session of a name of its own, which no other run holds.
+    let is_own = |id: &RunId| *id.as_str() == *shared_scopes::keeper_id();
+    let seen = ids.into_iter().filter(|(scope, id)| view.revision(*scope) > 0 && !is_own(id));
     let scopes = store.within(SCOPES).ok().flatten();
     let missing = |(scope, id): (_, RunId)| {
         let there = scopes.as_ref().and_then(|scopes| load(scopes, &id));

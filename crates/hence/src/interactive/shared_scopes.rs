@@ -230,6 +230,11 @@ pub(super) fn read_scope(store: &StoreHandle, id: &str) -> Result<Option<ScopeRu
     })
 }
 
+/// Returns the id that the session of a scope run would have as a scope.
+pub(super) fn keeper_id() -> String {
+    format!("session-{KEEPER_SESSION}")
+}
+
 /// Returns the number of changes that the run of a scope has recorded.
 pub(super) fn revision_of(run: &VariablesRun) -> u64 {
     let view = run.first_state().and_then(|state| run.workspace().state_view(state));
