@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hence_canon::{Lenient, Value};
-use hence_journal::{Fold, Reader, Record, RecordIndex, StepRecord, positions};
-use hence_state::{ProblemSpec, ReasoningState};
+use hence_canon::{Lenient, Object, Value};
+use hence_journal::{Chained, Control, Fold, Reader, Record, RecordIndex, StepRecord, positions};
+use hence_state::{LoopLimitRule, ProblemSpec, ReasoningState};
 
 use crate::program::TRACE_ARTIFACT;
 use crate::replay::request_of_journal;
@@ -107,6 +107,43 @@ impl Engine {
             visit(Folded { index, record: Some(&record.record), key: &key, state });
         }
         Ok(fold.into_state())
+    }
+
+    /// Returns the state after the last of some consecutive records, without its artifacts, from these records alone.
+    ///
+    /// `header` is the first line of the journal. The run must not have had an error before. Returns nothing where records before
+    /// these are needed: there is no step among them, one restores an earlier position, or the profile looks ahead.
+    pub fn state_outside_artifacts(
+        &self,
+        header: &[u8],
+        problem: &Lenient,
+        records: &[&Chained],
+    ) -> Option<Value> {
+        let (first, reader) = Reader::open(header).ok()?;
+        let Record::Header(header) = first.record else { return None };
+        let is_ahead = reader.profile().loop_limit == LoopLimitRule::InStep;
+        let spec = ProblemSpec::decode_lenient(problem, reader.profile()).ok()?;
+        if is_ahead || spec.canonical().digest() != header.problem_spec_hash {
+            return None;
+        }
+        let keys = self.artifact_keys(&spec);
+        let mut fold = Fold::new(&header, spec.into());
+        let first_step = records.iter().position(|found| matches!(found.record, Record::Step(_)))?;
+        for (place, found) in records.iter().enumerate().skip(first_step) {
+            let key = match &found.record {
+                Record::Step(step) if place == first_step => {
+                    fold.continue_without_artifacts(step.step_index, step.result.started_at().clone());
+                    keys.of(step)
+                }
+                Record::Step(step) => keys.of(step),
+                Record::Control(Control::Checkpoint(_)) => continue,
+                _ => "".into(),
+            };
+            fold.push(found.index, &found.record, &key, None).ok()?;
+        }
+        let state = fold.state().canonical();
+        let members = state.value().as_object()?.iter().filter(|(key, _)| &***key != "artifacts");
+        Some(members.map(|(key, value)| (key.clone(), value.clone())).collect::<Object>().into())
     }
 
     /// Returns the artifact key of each step of the problem's program.

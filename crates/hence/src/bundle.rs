@@ -25,7 +25,7 @@ pub(crate) const BLOBS: &str = "blobs";
 /// The folder of the bundles of nested runs, each in a folder of its own. Only `hence import` of the outer bundle reads it.
 pub(crate) const CHILDREN: &str = "children";
 /// The attachment by which earlier versions marked a run that came from a bundle. It is not part of a bundle.
-const IMPORTED: &str = "imported";
+pub(crate) const IMPORTED: &str = "imported";
 
 /// Returns whether an attachment belongs to the store and not to the run: the mark of an import, a snapshot, a
 /// cached view.

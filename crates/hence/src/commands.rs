@@ -27,7 +27,7 @@ pub(crate) mod runs;
 pub(crate) mod schema;
 mod serve;
 pub(crate) mod show;
-mod state;
+pub(crate) mod state;
 mod stats;
 mod store;
 mod task;

@@ -6,6 +6,8 @@ use hence_journal::{Chained, Control, Record};
 use hence_state::Profile;
 use hence_store::{Condition, RunId, RunSummary, StoreError, StoreHandle};
 
+use crate::error::CliError;
+
 /// The bytes that are read first. A record is about 1 KiB; a long one is found by reading further back.
 const WINDOW_BYTES: u64 = 16 * 1024;
 
@@ -19,6 +21,22 @@ pub(crate) fn header_line(store: &StoreHandle, run: &RunId) -> Result<Vec<u8>, S
     // What cannot be read is reported where the whole journal is read.
     let read = reader.read_until(b'\n', &mut line).is_ok();
     Ok(if read && line.ends_with(b"\n") { line } else { Vec::new() })
+}
+
+/// Returns the first lines of a journal, at most so many. The bytes of an unfinished append are left out.
+pub(crate) fn first_lines(store: &StoreHandle, run: &RunId, count: u64) -> Result<Vec<u8>, CliError> {
+    let mut lines = Vec::new();
+    let mut reader = BufReader::new(store.read_journal_at(run, 0)?);
+    for _ in 0..count {
+        let whole = lines.len();
+        let read = reader.read_until(b'\n', &mut lines);
+        read.map_err(|error| CliError::file("read", store.journal_location(run).as_ref(), error))?;
+        if lines.len() == whole || !lines.ends_with(b"\n") {
+            lines.truncate(whole);
+            break;
+        }
+    }
+    Ok(lines)
 }
 
 /// Reads the last record that is not a checkpoint; the header when there is no other. `None` when it cannot be read.

@@ -21,6 +21,9 @@ const TIMES_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// The bytes at the end of a time log that hold the line of the last record.
 const LAST_LINES_BYTES: u64 = 64 * 1024;
 
+/// The bytes that the lines about one record of a time log have at most as a rule. Where they have more, the log is read on.
+const LINE_BYTES_USUAL: u64 = 1024;
+
 /// The text for a time that was not measured.
 pub(crate) const NOT_MEASURED: &str = "not measured";
 
@@ -127,6 +130,31 @@ impl RunTimes {
                 }
                 Err(StoreError::NoSuchAttachment { .. }) => {}
                 Err(error) => found.remarks.push(format!("{name} is not read: {error}")),
+            }
+        }
+        found
+    }
+
+    /// Reads the measured times of the first records of a long run. `journal` ends one record after `last`. The rest of the time
+    /// log is neither read nor judged.
+    pub(crate) fn of_first_records(
+        store: &StoreHandle,
+        run: &RunId,
+        journal: &[u8],
+        last: RecordIndex,
+    ) -> Self {
+        let mut found = Self::default();
+        let records = timed_records(journal);
+        let find = |index: RecordIndex| *records.get(usize::try_from(index.get()).ok()?)?;
+        let window = LINE_BYTES_USUAL.saturating_mul(last.get().saturating_add(1)).max(LAST_LINES_BYTES);
+        for (name, is_elsewhere) in [(times_elsewhere_name(), true), (times_name(), false)] {
+            // Lines follow the order of the records: the times of the last one that is asked for are behind all others.
+            for bytes_max in [window.min(TIMES_BYTES_MAX), TIMES_BYTES_MAX] {
+                let Ok(bytes) = store.attachment_start(run, &name, bytes_max) else { break };
+                found.times.read(&bytes, is_elsewhere, find);
+                if found.times.of(last).is_some() || (bytes.len() as u64) < bytes_max {
+                    break;
+                }
             }
         }
         found

@@ -10,6 +10,7 @@ use hence_engine::{Engine, RunKind};
 use hence_store::{RunId, RunSummary, RunView, StoreHandle};
 
 use crate::chain::first_break;
+use crate::commands::state::CognitionParts;
 use crate::kind::{self, Purpose};
 use crate::measured::{RunTimes, WaitTimesRow};
 use crate::run_view::{UNFINISHED, has_every_value, is_long, status_computed};
@@ -20,7 +21,7 @@ use crate::target::{self, Journal};
 use crate::time_log::{TIMES, TIMES_ELSEWHERE};
 
 /// The version of the cached form. Another one is computed again.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 
 /// The finding about a cached view that the journal contradicts.
 pub(crate) const WRONG_VIEW: &str =
@@ -51,6 +52,8 @@ pub(crate) struct StandingView {
     pub(crate) remarks: Vec<String>,
     /// The present state without its artifacts; `None` when the records do not give one.
     pub(crate) state: Option<Value>,
+    /// The parts of the cognitive state of a skill's run that its history does not lengthen; `None` until a command asks for it.
+    pub(crate) cognition: Option<CognitionParts>,
     /// Whether everything it depends on could be read.
     pub(crate) is_certain: bool,
 }
@@ -67,12 +70,20 @@ impl RunView for StandingView {
         }
     }
 
+    fn compute_like(store: &StoreHandle, summary: &RunSummary, cached: &Self) -> Self {
+        let view = Self::compute(store, summary);
+        let is_asked = cached.cognition.is_some();
+        let journal = is_asked.then(|| Journal::of_stored(store.clone(), &summary.run).ok()).flatten();
+        Self { cognition: journal.and_then(|journal| CognitionParts::of_journal(&journal)), ..view }
+    }
+
     fn encode(&self) -> Option<Value> {
         let texts =
             |texts: &[String]| Value::from(texts.iter().cloned().map(Value::from).collect::<Vec<_>>());
         let rows = |rows: Vec<Value>| Value::from(rows);
         let value = Object::from_iter([
             ("asked", rows(self.asked.iter().map(WaitTimesRow::to_value).collect())),
+            ("cognition", self.cognition.as_ref().map_or(Value::Null, CognitionParts::to_value)),
             ("decisions", rows(self.decisions.iter().map(DecisionRow::to_value).collect())),
             ("due", self.due.clone().into()),
             ("failures", texts(&self.failures)),
@@ -108,6 +119,7 @@ impl RunView for StandingView {
             asked: list("asked")?.iter().map(WaitTimesRow::of_value).collect::<Option<_>>()?,
             remarks: texts("remarks")?,
             state: Some(value.get("state")?.clone()),
+            cognition: CognitionParts::of_value(value.get("cognition")?)?,
             is_certain: true,
         })
     }
@@ -158,6 +170,7 @@ impl StandingView {
             asked: times.open_waits(),
             remarks: times.remarks,
             state: state_without_artifacts(journal, records),
+            cognition: None,
             is_certain: has_every_value(store, summary),
         }
     }

@@ -97,21 +97,11 @@ impl StorePlace {
     pub(crate) fn findings_beside_runs(&self, sections: &[&str]) -> Vec<FolderFinding> {
         let Self::Folder(folder) = self else { return Vec::new() };
         let mut found = FolderQueue::at(folder.join(QUEUE_FOLDER)).inspect();
-        let is_known =
-            |name: &str| STORE_ENTRIES.contains(&name) || name == QUEUE_FOLDER || sections.contains(&name);
-        let mut foreign: Vec<String> = std::fs::read_dir(folder)
-            .map(|entries| {
-                let names =
-                    entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()));
-                names.filter(|name| !is_known(name)).collect()
-            })
-            .unwrap_or_default();
-        foreign.sort();
-        found.extend(
-            foreign
-                .into_iter()
-                .map(|name| FolderFinding::Stray(format!("{name}: the store did not create it"))),
-        );
+        let is_known = |name: &str| name == QUEUE_FOLDER || sections.contains(&name);
+        found.extend(foreign_entries(folder, "", is_known));
+        for section in sections {
+            found.extend(foreign_entries(&folder.join(section), &format!("{section}/"), |_| false));
+        }
         found
     }
 
@@ -134,6 +124,17 @@ impl StorePlace {
             Self::Database(_) => false,
         }
     }
+}
+
+/// Lists the entries of the folder of a store, or of a section of one, that belong to no part of it.
+fn foreign_entries(folder: &Path, within: &str, is_known: impl Fn(&str) -> bool) -> Vec<FolderFinding> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let names = entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()));
+    let mut foreign: Vec<String> =
+        names.filter(|name| !STORE_ENTRIES.contains(&name.as_str()) && !is_known(name)).collect();
+    foreign.sort();
+    let finding = |name| FolderFinding::Stray(format!("{within}{name}: the store did not create it"));
+    foreign.into_iter().map(finding).collect()
 }
 
 /// Connects to a database. The environment may name a bucket for large values, and gives the access to buckets.

@@ -58,6 +58,18 @@ struct Documents {
     capabilities: Option<Vec<u8>>,
 }
 
+impl Documents {
+    /// Reads the documents next to the journal of a run.
+    fn of_run(store: &StoreHandle, run: &RunId) -> Result<Self, CliError> {
+        Ok(Self {
+            problem: attachment(store, run, &problem_name())?,
+            skill: attachment(store, run, &skills::attachment_name())?,
+            nested: attachment(store, run, &skills::nested_name())?,
+            capabilities: attachment(store, run, &skills::capabilities_name())?,
+        })
+    }
+}
+
 /// The fewest characters of a misspelt beginning of an id: of fewer, almost any id has a similar one.
 const PREFIX_CHARACTERS_MIN: usize = 5;
 
@@ -167,12 +179,18 @@ impl Journal {
     /// Reads a run of a store.
     pub(crate) fn of_stored(store: StoreHandle, run: &RunId) -> Result<Self, CliError> {
         let bytes = store.journal_bytes(run)?;
-        let documents = Documents {
-            problem: attachment(&store, run, &problem_name())?,
-            skill: attachment(&store, run, &skills::attachment_name())?,
-            nested: attachment(&store, run, &skills::nested_name())?,
-            capabilities: attachment(&store, run, &skills::capabilities_name())?,
-        };
+        let documents = Documents::of_run(&store, run)?;
+        Ok(Self::new(run.as_str().to_owned(), bytes, documents, Some(store)))
+    }
+
+    /// Reads a run of a store up to a record and the one after it, which some profiles need. Later records are not read.
+    pub(crate) fn of_stored_up_to(
+        store: StoreHandle,
+        run: &RunId,
+        last: RecordIndex,
+    ) -> Result<Self, CliError> {
+        let bytes = journal_end::first_lines(&store, run, last.get().saturating_add(2))?;
+        let documents = Documents::of_run(&store, run)?;
         Ok(Self::new(run.as_str().to_owned(), bytes, documents, Some(store)))
     }
 

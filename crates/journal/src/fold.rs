@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hence_state::{
     ApplyError, CutState, LoopLimitRule, LoopSettings, ProblemSpec, Profile, ReasoningState, State, Status,
-    StepResult, Timestamp,
+    StepIndex, StepResult, Timestamp,
 };
 
 use crate::RecordIndex;
@@ -64,6 +64,18 @@ impl Fold {
     pub fn continue_from(&mut self, cut: CutState) {
         self.state = match self.state.take() {
             Some(ReasoningState::Pending(state)) => Some(ReasoningState::Running(state.continued(cut))),
+            other => other,
+        };
+    }
+
+    /// Continues a run that has not begun here after so many results, without the outputs of its steps; nothing changes
+    /// when it has begun.
+    pub fn continue_without_artifacts(&mut self, step_index: StepIndex, updated_at: Timestamp) {
+        self.state = match self.state.take() {
+            Some(ReasoningState::Pending(state)) => {
+                let state = state.continued_without_artifacts(step_index, updated_at);
+                Some(ReasoningState::Running(state))
+            }
             other => other,
         };
     }

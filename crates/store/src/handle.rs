@@ -116,8 +116,21 @@ impl StoreHandle {
     pub fn has_wrong_view<V: RunView>(&self, summary: &RunSummary) -> bool {
         let cached = self.bound_to::<V>(summary).and_then(|binding| self.cached_view(&summary.run, &binding));
         cached.is_some_and(|view| {
-            V::decode(&view).is_some() && V::compute(self, summary).encode() != Some(view)
+            let decoded = V::decode(&view);
+            decoded.is_some_and(|decoded| V::compute_like(self, summary, &decoded).encode() != Some(view))
         })
+    }
+
+    /// Replaces the cached view of a long run by one that says more, and returns it. Returns nothing where the run has changed
+    /// since, or has no cached view.
+    pub fn extend_view<V: RunView>(&self, summary: &RunSummary, extend: impl FnOnce(V) -> V) -> Option<V> {
+        // The stamps are read before the rest is computed: a change in between makes the next reader compute it again.
+        let binding = self.bound_to::<V>(summary)?;
+        let view = extend(V::decode(&self.cached_view(&summary.run, &binding)?)?);
+        if let Some(value) = view.encode() {
+            self.cache_view(&summary.run, &binding, &value);
+        }
+        Some(view)
     }
 
     /// Returns what the view of a run is bound to, if its journal is long enough for a cached view.

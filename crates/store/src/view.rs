@@ -70,6 +70,12 @@ pub trait RunView: Sized {
     /// Computes the view of a run.
     fn compute(store: &StoreHandle, summary: &RunSummary) -> Self;
 
+    /// Computes the view of a run to compare it with a cached one, with the parts that only some readers ask for as far as the
+    /// cached one has them.
+    fn compute_like(store: &StoreHandle, summary: &RunSummary, _cached: &Self) -> Self {
+        Self::compute(store, summary)
+    }
+
     /// Returns the value to cache; `None` when something could not be read, so that it is computed again
     /// the next time.
     fn encode(&self) -> Option<Value>;

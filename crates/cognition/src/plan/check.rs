@@ -14,7 +14,7 @@ use super::{Plan, StepIndex, graph};
 use crate::capability::Registry;
 use crate::mapping::MergeStrategy;
 use crate::reference::MissingName;
-use crate::skill::{Findings, Need, Rule, Skill, SkillFinding, Step};
+use crate::skill::{Findings, Need, Rule, Skill, SkillFinding, Step, TypeName};
 use crate::state::Memory;
 
 /// The most names that a misspelt one is compared with, so that a document full of mistakes is still checked quickly.
@@ -77,6 +77,7 @@ fn check_ordered(
     if order == Order::Planned {
         report_parallel_writes(skill, &checked.writers, &checked.ancestry, &mut findings);
     }
+    report_defaults(skill, &mut findings);
     report_unwritten_outputs(skill, registry, &mut findings);
     if let Some(registry) = registry.filter(|_| order == Order::Planned) {
         report_consumed(skill, registry, &mut findings);
@@ -150,6 +151,21 @@ fn report_consumed(skill: &Skill, registry: &dyn Registry, findings: &mut Findin
             Skill::step_pointer(position.get(&early.step_id).copied().unwrap_or_default()).child("uses");
         let message = format_args!("consumes {} before any step produces it", early.kind);
         findings.add(Rule::Consumes, place, message);
+    }
+}
+
+/// Reports the defaults that are not of the type of their input: a run without that input is refused.
+fn report_defaults(skill: &Skill, findings: &mut Findings) {
+    for (name, field) in &skill.inputs {
+        if let (Some(value), Some(kind)) = (&field.default, TypeName::find(&field.kind))
+            && !kind.admits(value)
+        {
+            let place = JsonPointer::root().child("inputs").child(name).child("default");
+            let (kind, found) = (&field.kind, value.kind());
+            let message =
+                format_args!("`{name}` is {kind}, its default is {found}: a run needs another value");
+            findings.add(Rule::Default, place, message);
+        }
     }
 }
 

@@ -126,6 +126,27 @@ fn a_condition_that_never_holds_makes_its_step_unreachable() {
 }
 
 #[test]
+fn a_default_of_another_type_than_its_input_is_a_warning() {
+    let with = |inputs: &str| {
+        let text = format!(
+            r#"{{"id": "s", "version": "1", "name": "N", "description": "D", "inputs": {inputs}, "outputs": {{}}, "steps": [{{"id": "a", "uses": "c"}}]}}"#
+        );
+        checked(&Skill::read(&json(&text)).skill.unwrap())
+    };
+    for (kind, default) in [("integer", r#""3""#), ("boolean", "1"), ("array", "{}"), ("string", "0.5")] {
+        let inputs = format!(r#"{{"n": {{"type": "{kind}", "default": {default}}}}}"#);
+        assert_eq!(with(&inputs), [Rule::Default], "{inputs}");
+    }
+    for (kind, default) in
+        [("integer", "3"), ("number", "3"), ("boolean", "null"), ("any", "{}"), ("mine", "1")]
+    {
+        let inputs = format!(r#"{{"n": {{"type": "{kind}", "default": {default}}}}}"#);
+        assert_eq!(with(&inputs), [], "{inputs}");
+    }
+    assert_eq!(Rule::Default.severity(), crate::skill::Severity::Warning);
+}
+
+#[test]
 fn a_name_that_a_skipped_step_would_have_written_needs_a_default_or_the_same_condition() {
     let skill = |first: &str, reader: &str| {
         skill(&format!(

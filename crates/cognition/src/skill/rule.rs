@@ -81,6 +81,8 @@ rules! {
     Ignored "ignored" Check Warning,
     /// A type whose name is probably misspelt.
     UnknownType "unknown-type" Check Error,
+    /// The default of an input that has another type than the input.
+    Default "default" Check Warning,
     /// An old name of a member.
     Alias "alias" Check Warning,
     /// An input mapping that cannot be resolved in any state.

@@ -2,11 +2,12 @@
 
 use hence_fleet::FolderFinding;
 use hence_sandbox::{INSTALL_COMMAND, Monty, WorkerProgram};
-use hence_store::{Condition, Finding, Gravity, RunId, RunSummary, StoreHandle};
+use hence_store::{Condition, Finding, Gravity, RunId, RunSummary, StoreHandle, VIEW_FILE};
 
 use crate::args::DoctorArgs;
-use crate::commands::review::{REVIEWS, broken_reviews};
-use crate::commands::vars::wrong_line;
+use crate::bundle::IMPORTED;
+use crate::commands::review::{REVIEWED_TRACE, REVIEWS, broken_reviews};
+use crate::commands::vars::{HANDLERS, wrong_line};
 use crate::commands::verify::{Extent, judge};
 use crate::interactive::{SCOPES, stored_run};
 use crate::measured::RunTimes;
@@ -14,9 +15,10 @@ use crate::prelude::*;
 use crate::progress::Progress;
 use crate::run_view::{RunRowView, status_of};
 use crate::skills;
-use crate::solve::system_name;
+use crate::solve::{SYSTEM, system_name};
 use crate::standing_view::{StandingView, WRONG_VIEW};
-use crate::target::Journal;
+use crate::target::{self, Journal};
+use crate::time_log::{TIMES, TIMES_ELSEWHERE};
 
 /// The result of a check or a repair of the store.
 #[derive(Serialize, JsonSchema)]
@@ -110,6 +112,7 @@ fn examine(
     report.findings.extend(records.into_iter().map(placed));
     // A time log proves nothing, so nothing in it is damage.
     report.findings.extend(time_logs(store, &runs).into_iter().map(placed));
+    report.findings.extend(foreign_files(store, &runs).into_iter().map(placed));
     let is_repair = report.runs.is_none();
     for run in leftover_logs(store, &runs) {
         if is_repair && skills::remove_covered_log(store, &run)? {
@@ -185,6 +188,38 @@ fn wrong_snapshots(store: &StoreHandle, runs: &[RunSummary]) -> Vec<(RunId, Stri
         if let Ok(Some(problem)) = start.parsed_problem() {
             let differs = stored_run::check_snapshot(store, run, problem);
             found.extend(differs.map(|differs| (run.clone(), differs)));
+        }
+    }
+    found
+}
+
+/// The files next to a journal that some command writes.
+const KNOWN_FILES: [&str; 14] = [
+    target::PROBLEM,
+    skills::SKILL,
+    skills::NESTED,
+    skills::CAPABILITIES,
+    skills::CALLS,
+    skills::RETRY,
+    TIMES,
+    TIMES_ELSEWHERE,
+    stored_run::SNAPSHOT,
+    VIEW_FILE,
+    SYSTEM,
+    HANDLERS,
+    REVIEWED_TRACE,
+    IMPORTED,
+];
+
+/// Lists the files next to journals that no command writes or reads: somebody else put them there, or renamed one of the run.
+fn foreign_files(store: &StoreHandle, runs: &[RunSummary]) -> Vec<String> {
+    let mut found = Vec::new();
+    for RunSummary { run, .. } in runs {
+        // A folder that cannot be listed is reported with the store.
+        for name in store.attachments(run).unwrap_or_default() {
+            if !KNOWN_FILES.contains(&name.as_str()) {
+                found.push(format!("run {run}: {name}: no command writes a file of that name"));
+            }
         }
     }
     found

@@ -10,7 +10,7 @@ pub(crate) mod store;
 
 use super::commands;
 use crate::args;
-pub(super) use store::{REVIEWS, broken_reviews};
+pub(super) use store::{REVIEWS, TRACE as REVIEWED_TRACE, broken_reviews};
 
 commands! { ReviewCommand {
     /// Open a review of a trace, or of a run written as a trace

@@ -2,6 +2,7 @@
 
 mod artifact;
 mod cognition;
+mod earlier;
 
 use std::sync::Arc;
 
@@ -10,13 +11,14 @@ use hence_cognition::checkpoint;
 use hence_cognition::reference::Namespace;
 use hence_engine::{Blobs, Engine, RunKind};
 
+pub(crate) use self::cognition::CognitionParts;
 use super::show::find_record;
 use crate::address::{self, Address};
 use crate::args::StateArgs;
 use crate::chain;
 use crate::interactive::stored_run;
 use crate::kind::with_blobs;
-use crate::measured::RunTimes;
+use crate::measured::{self, RunTimes};
 use crate::prelude::*;
 use crate::run_view::is_long;
 use crate::sink::StoreBlobs;
@@ -51,17 +53,30 @@ pub(super) fn run(context: &Context, args: &StateArgs) -> Result<Exit, CliError>
     if let Some(exit) = one_artifact(context, args, &pointer)? {
         return Ok(exit);
     }
-    let journal = Journal::of_run(context, &args.run)?;
+    if let Some(exit) = part_of_cognition(context, args, &pointer)? {
+        return Ok(exit);
+    }
+    let earlier = earlier::Start::find(context, args)?;
+    let is_earlier = earlier.is_some();
+    let (journal, at) = match earlier {
+        Some(start) => (start.journal, Some(start.last)),
+        None => {
+            let journal = Journal::of_run(context, &args.run)?;
+            let at = args.at.as_deref().map(|name| find_record(&journal, name)).transpose()?;
+            (journal, at)
+        }
+    };
     if args.cognition {
-        let at = args.at.as_deref().map(|name| find_record(&journal, name)).transpose()?;
-        let times = RunTimes::of(&journal);
+        let times = match at.filter(|_| is_earlier) {
+            Some(last) => earlier::times(&journal, last),
+            None => RunTimes::of(&journal),
+        };
         times.say(context, &journal.name);
         let state = cognition::state_at(&journal, at, &times)?;
         let exit = print_part(context, &journal, &checkpoint::save(&state), &pointer)?;
         return Ok(exit.max(chain::report_break(context, &journal)));
     }
     let problem = journal.required_problem()?;
-    let at = args.at.as_deref().map(|name| find_record(&journal, name)).transpose()?;
     let state = Engine::new()
         .state_at(&journal.bytes, problem, at)
         .map_err(|error| CliError::resume(&journal.name, error))?;
@@ -86,20 +101,26 @@ fn is_memory(context: &Context, args: &StateArgs, pointer: &JsonPointer) -> Resu
     Ok(Journal::start_of_run(&store, &id)?.kind == RunKind::Skill)
 }
 
-/// Prints a part of the present state that is not one of its outputs, of a run of variables or of a long one. Its outputs,
-/// which may be many, are not read then.
+/// Prints a part of the state that is not one of its outputs, of a run of variables or of a long one. Its outputs, which may
+/// be many, are not read then.
 fn part_outside_artifacts(
     context: &Context,
     args: &StateArgs,
     pointer: &JsonPointer,
 ) -> Result<Option<Exit>, CliError> {
-    if args.cognition || args.at.is_some() || pointer.tokens().next().is_none_or(|first| first == "artifacts")
-    {
+    if args.cognition || pointer.tokens().next().is_none_or(|first| first == "artifacts") {
         return Ok(None);
     }
     let store = context.store()?;
     let id = target::find_run(&store, &args.run)?;
     let journal = Journal::start_of_run(&store, &id)?;
+    if let Some(at) = args.at.as_deref() {
+        let Some((state, broken)) = earlier::outside_artifacts(&store, &id, &journal, at)? else {
+            return Ok(None);
+        };
+        let exit = print_part(context, &journal, &state, pointer)?;
+        return Ok(Some(exit.max(report_line(context, &journal, broken))));
+    }
     if journal.kind != RunKind::Variables {
         let summary = store.summary(&id)?;
         let state = match is_long(&summary) {
@@ -113,17 +134,52 @@ fn part_outside_artifacts(
     print_part(context, &journal, state.value(), pointer).map(Some)
 }
 
-/// Prints one artifact of the present state of a long run, without the others.
+/// Prints a short part of the present cognitive state of a long run from the cached view, which has it from the second time on.
+fn part_of_cognition(
+    context: &Context,
+    args: &StateArgs,
+    pointer: &JsonPointer,
+) -> Result<Option<Exit>, CliError> {
+    if !args.cognition || args.at.is_some() || pointer.tokens().next().is_none() {
+        return Ok(None);
+    }
+    let store = context.store()?;
+    let id = target::find_run(&store, &args.run)?;
+    let (summary, start) = (store.summary(&id)?, Journal::start_of_run(&store, &id)?);
+    if start.kind != RunKind::Skill || !is_long(&summary) {
+        return Ok(None);
+    }
+    let mut view = store.view_of::<StandingView>(&summary);
+    // A view without a state is that of a damaged run, which is read and reported as a whole.
+    if view.state.is_none() {
+        return Ok(None);
+    }
+    if view.cognition.is_none() {
+        let parts = || CognitionParts::of_journal(&Journal::of_stored(store.clone(), &id).ok()?);
+        let extend = |cached| StandingView { cognition: parts(), ..cached };
+        let Some(extended) = store.extend_view(&summary, extend) else { return Ok(None) };
+        view = extended;
+    }
+    let Some(part) = view.cognition.as_ref().and_then(|parts| parts.find(pointer)) else { return Ok(None) };
+    measured::say(context, &id.to_string(), &view.remarks);
+    context.print(&StateReport(Data(part.clone())))?;
+    Ok(Some(Exit::Yes))
+}
+
+/// Prints one artifact of the state of a long run, without the others.
 fn one_artifact(
     context: &Context,
     args: &StateArgs,
     pointer: &JsonPointer,
 ) -> Result<Option<Exit>, CliError> {
-    if args.cognition || args.at.is_some() {
+    let at = args.at.as_deref().map(str::parse::<u64>);
+    if args.cognition || matches!(at, Some(Err(_))) {
         return Ok(None);
     }
+    let at = at.and_then(Result::ok);
     let store = context.store()?;
-    let Some(artifact::Found { state, journal, broken }) = artifact::find(&store, &args.run, pointer)? else {
+    let Some(artifact::Found { state, journal, broken }) = artifact::find(&store, &args.run, pointer, at)?
+    else {
         return Ok(None);
     };
     let value = match args.raw {
@@ -132,9 +188,13 @@ fn one_artifact(
             .map_err(|error| error.with_hint(hint::raw_state(&journal.name)))?,
     };
     let exit = print_part(context, &journal, &value, pointer)?;
+    Ok(Some(exit.max(report_line(context, &journal, broken))))
+}
+
+/// Reports a record that is not the one its hash, or the hash before it, names.
+fn report_line(context: &Context, journal: &Journal, broken: Option<(u64, String)>) -> Exit {
     let found = broken.map(|(index, reason)| format!("its chain is broken at record {index}: {reason}"));
-    let broken = found.map_or(Exit::Yes, |found| chain::report_broken(context, &journal.name, &found));
-    Ok(Some(exit.max(broken)))
+    found.map_or(Exit::Yes, |found| chain::report_broken(context, &journal.name, &found))
 }
 
 fn print_part(

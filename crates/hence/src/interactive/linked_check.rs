@@ -4,7 +4,7 @@ use hence_engine::{Blobs, VariablesRun};
 use hence_store::{RunId, StoreHandle};
 use hence_variables::{State, Status};
 
-use super::whole_lines;
+use super::{SCOPES, shared_scopes, whole_lines};
 use crate::sink::StoreBlobs;
 use crate::skills::LinkRow;
 use crate::target::{Journal, problem_name};
@@ -44,8 +44,32 @@ pub(crate) fn linked_tasks(journal: &Journal, blobs: &dyn Blobs) -> Vec<LinkRow>
             });
             rows.push(row("parent", &spawner.run, compared, "it records that it spawned this run"));
         }
+        rows.extend(missing_scopes(journal, &here, task));
     }
     rows
+}
+
+/// Names the shared scopes that a task has seen changes of, and whose runs are not in the store or have fewer changes. Their
+/// content is not compared: an imported run shares its variables with the scopes of another store.
+fn missing_scopes(journal: &Journal, here: &VariablesRun, task: &State) -> Vec<LinkRow> {
+    let Some(view) = here.workspace().state_view(task.id()) else { return Vec::new() };
+    let (Some(store), Ok(ids)) = (&journal.store, shared_scopes::ids(task)) else { return Vec::new() };
+    // The run of a scope holds its layer as the session of a name of its own, which no other run holds.
+    let is_own = |id: &RunId| *id.as_str() == *shared_scopes::keeper_id();
+    let seen = ids.into_iter().filter(|(scope, id)| view.revision(*scope) > 0 && !is_own(id));
+    let scopes = store.within(SCOPES).ok().flatten();
+    let missing = |(scope, id): (_, RunId)| {
+        let there = scopes.as_ref().and_then(|scopes| load(scopes, &id));
+        let detail = match there.as_ref().map(shared_scopes::revision_of) {
+            None => "what it shares is not in this store, or cannot be read".to_owned(),
+            Some(found) if found < view.revision(scope) => {
+                format!("it has {found} changes, and this run has seen {}", view.revision(scope))
+            }
+            Some(_) => return None,
+        };
+        Some(row("scope", &format!("{SCOPES}/{id}"), Compared::NotChecked(detail), ""))
+    };
+    seen.filter_map(missing).collect()
 }
 
 fn row(relation: &'static str, run: &str, compared: Compared, holds: &str) -> LinkRow {

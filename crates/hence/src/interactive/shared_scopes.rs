@@ -193,7 +193,7 @@ pub(crate) fn scope_identity(
 }
 
 /// Returns the ids of the scope runs of a state, widest scope first.
-fn ids(state: &State) -> Result<Vec<(Scope, RunId)>, CliError> {
+pub(super) fn ids(state: &State) -> Result<Vec<(Scope, RunId)>, CliError> {
     let session = state.session().map(|session| (Scope::Session, format!("session-{session}")));
     let tree = state.tree().map(|tree| (Scope::Tree, tree.to_string()));
     let all = [Some((Scope::Global, "global".to_owned())), session, tree];
@@ -228,6 +228,17 @@ pub(super) fn read_scope(store: &StoreHandle, id: &str) -> Result<Option<ScopeRu
         true => Some(ScopeRun::read(store, Scope::Global, &id)?),
         false => None,
     })
+}
+
+/// Returns the id that the session of a scope run would have as a scope.
+pub(super) fn keeper_id() -> String {
+    format!("session-{KEEPER_SESSION}")
+}
+
+/// Returns the number of changes that the run of a scope has recorded.
+pub(super) fn revision_of(run: &VariablesRun) -> u64 {
+    let view = run.first_state().and_then(|state| run.workspace().state_view(state));
+    view.and_then(|view| view.layer(Scope::Session)).map_or(0, Layer::revision)
 }
 
 /// Returns whether an operation may write to a shared scope, so that its run must exist. A state without a tree of its own

@@ -22,8 +22,8 @@ use crate::target::Journal;
 /// The result of comparing a run with a linked run.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LinkRow {
-    /// The relation of the other run to this one: `origin`, `nested`, `spawned` or `parent`; or `name` when the store has the
-    /// journal of another run under this id.
+    /// The relation of the other run to this one: `origin`, `nested`, `spawned`, `parent` or `scope`; or `name` when the store
+    /// has the journal of another run under this id.
     pub(crate) relation: &'static str,
     /// The other run, or the first of those a step nests.
     pub(crate) run: String,

@@ -35,7 +35,7 @@ use crate::target::Journal;
 pub(crate) use again::{ActingCalls, Again};
 pub(crate) use answer::{AnswerReport, GivenAnswer, Words, answer, record_answer};
 pub(crate) use calls::{
-    call_log_defect, calls_name, has_covered_log, history, records_cover_calls, remove_covered_log,
+    CALLS, call_log_defect, calls_name, has_covered_log, history, records_cover_calls, remove_covered_log,
     roll_back, sealed as sealed_calls, undecided_again,
 };
 pub(crate) use capabilities::{

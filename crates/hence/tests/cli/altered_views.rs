@@ -224,3 +224,116 @@ fn a_run_that_the_system_refuses_to_read_is_unreadable_not_damaged() {
     }
     assert!(world.out("runs").contains("completed"));
 }
+
+#[test]
+fn an_earlier_state_of_a_long_run_is_that_of_its_first_records() {
+    let world = run_of(300);
+    world.out("vars init v task");
+    let lines: String = (0..300).map(|number| format!("set name{} {number}\n", number % 7)).collect();
+    world.ask_with_input(&["repl", "v"], lines.as_bytes());
+    for (run, journal) in [("many", world.journal("many")), ("v", world.journal("v"))] {
+        for at in ["0", "1", "64", "65", "200", "299", "300"] {
+            let state = world.ask(&["state", run, "--at", at, "--json"]).json();
+            for part in ["status", "step_index", "metadata", "errors", "problem"] {
+                let shown = world.ask(&["state", run, part, "--at", at, "--json"]).json();
+                assert_eq!(shown, state[part], "{run} {part} {at}");
+            }
+        }
+        // What follows the record is not read.
+        let lines: Vec<&[u8]> = journal.split_inclusive(|byte| *byte == b'\n').collect();
+        let garbage = [&lines[..250], &[&b"garbage\n"[..]], &lines[251..]].concat().concat();
+        let before = world.ask(&["state", run, "--at", "200", "--json"]).stdout;
+        world.set_journal(run, &garbage);
+        let answer = world.ask(&["state", run, "--at", "200", "--json"]);
+        assert_eq!((answer.code, answer.stdout), (0, before));
+        assert_eq!(world.ask(&["state", run, "--at", "280"]).code, 1);
+        world.set_journal(run, &journal);
+    }
+    assert_eq!(world.ask(&["state", "many", "/status", "--at", "302"]).code, 2);
+    let early = world.ask(&["state", "many", "artifacts.s7.produced", "--at", "8", "--json"]).json();
+    assert_eq!(early, serde_json::json!({"text": "right"}));
+    assert_eq!(world.ask(&["state", "many", "artifacts.s7", "--at", "7"]).code, 2);
+    let whole = world.ask(&["state", "many", "--cognition", "--at", "299", "--json"]).json();
+    assert!(whole["trace"]["steps"].as_array().unwrap().iter().all(|step| step["latency_ms"].is_u64()));
+    alter(&world, 8, "right", "wrong");
+    let answer = world.ask(&["state", "many", "/status", "--at", "9"]);
+    assert!(answer.code != 0 && said(&answer).contains("record 8"), "{}", said(&answer));
+}
+
+#[test]
+fn a_part_of_the_cognitive_state_of_a_long_run_is_that_of_the_whole() {
+    let world = run_of(300);
+    let whole = world.ask(&["state", "many", "--cognition", "--json"]).json();
+    assert!(whole["status"] == "completed" && whole["vars"]["v7"] == "right", "{whole}");
+    let places = [
+        "/status",
+        "/trace/metrics",
+        "/trace/metrics/elapsed_ms",
+        "/inputs",
+        "/vars/v7",
+        "/finished_at",
+        "/events/3",
+    ];
+    for round in ["computed", "cached"] {
+        for place in places {
+            let part = world.ask(&["state", "many", place, "--cognition", "--json"]).json();
+            assert_eq!(&part, whole.pointer(place).unwrap(), "{round} {place}");
+        }
+        assert_eq!(world.ask(&["state", "many", "/trace", "--cognition", "--json"]).json(), whole["trace"]);
+        assert_eq!(world.ask(&["state", "many", "/nope", "--cognition"]).code, 2);
+        assert!(world.out("doctor").contains("nothing is wrong"), "{round}");
+    }
+    // A forged part is found, as any other part of the view.
+    let view = String::from_utf8(world.read(".hence/runs/many/view")).unwrap();
+    assert!(view.contains("/trace/metrics"));
+    let (_, body) = view.split_once('\n').unwrap();
+    let forged = body.replace(r#""/finished_at":"2"#, r#""/finished_at":"3"#);
+    assert_ne!(forged, body);
+    let digest = hence_canon::Digest::of(forged.as_bytes());
+    world.write(".hence/runs/many/view", format!("hence-view 1 {digest}\n{forged}"));
+    assert!(said(&world.ask(&["doctor"])).contains("run many: the cached view of it"));
+}
+
+#[test]
+fn files_that_no_command_writes_are_named_wherever_they_are() {
+    let world = run_of(1);
+    world.out("vars init v task");
+    world.out("vars set v shared 1 --scope global");
+    world.out("run many.yaml --input q=x --run-id other");
+    world.out("rm other --yes");
+    world.out("runs");
+    assert!(world.out("doctor").contains("nothing is wrong"));
+    let strange = [
+        ("runs/many/notes.txt", "run many: notes.txt: no command writes"),
+        ("scopes/runs/global/notes.txt", "scopes: run global: notes.txt: no command writes"),
+        ("scopes/odd", "scopes/odd: the store did not create it"),
+        ("odd", "odd: the store did not create it"),
+    ];
+    for (path, named) in strange {
+        let path = world.path(format!(".hence/{path}"));
+        std::fs::write(&path, "x").unwrap();
+        let found = world.out("doctor");
+        assert!(found.contains(named), "{found}");
+        std::fs::remove_file(path).unwrap();
+    }
+    let of_scope = |found: &str| found.contains("scopes/global") && found.contains("not checked");
+    assert!(!of_scope(&world.out("verify v")));
+    let scope = world.path(".hence/scopes/runs/global");
+    std::fs::rename(&scope, world.path("away")).unwrap();
+    let found = world.out("verify v");
+    assert!(of_scope(&found), "{found}");
+    std::fs::rename(world.path("away"), &scope).unwrap();
+    // A renamed file is one that no command writes either.
+    let folder = world.path(".hence/runs/many");
+    std::fs::rename(folder.join("times.ndjson"), folder.join("times.ndjson.old")).unwrap();
+    assert!(world.out("doctor").contains("run many: times.ndjson.old: no command writes"));
+    let removed = world.path(".hence/removed");
+    std::fs::remove_dir_all(&removed).unwrap();
+    std::fs::write(&removed, "x").unwrap();
+    let answer = world.ask(&["doctor"]);
+    assert!(
+        answer.code == 1 && said(&answer).contains("expected a folder, found a file"),
+        "{}",
+        said(&answer)
+    );
+}

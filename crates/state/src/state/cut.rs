@@ -61,4 +61,17 @@ impl State<Pending> {
         state.core.continue_after_later(cut.midstate);
         state
     }
+
+    /// Continues a run after so many results, without the outputs of its steps. Everything outside of its artifacts is then what
+    /// the results give; the artifacts, and so the hash, are not.
+    #[must_use]
+    pub fn continued_without_artifacts(
+        mut self,
+        step_index: StepIndex,
+        updated_at: Timestamp,
+    ) -> State<Running> {
+        self.core.step_index = step_index;
+        self.core.metadata.updated_at = updated_at;
+        self.into_phase()
+    }
 }

@@ -196,11 +196,16 @@ impl FileStore {
         is_strange.then(|| self.disk.stamp(path).err()).flatten().map(|error| unreadable(&error))
     }
 
-    /// Finds links, pipes and devices in the folder of the store itself.
+    /// Finds links, pipes and devices in the folder of the store itself, and a file in the place of the tombstones' folder.
     fn strange_entries(&self) -> Result<Vec<Finding>, StoreError> {
         let root = self.layout.root();
         let entries = self.disk.list(root)?;
-        Ok(entries.iter().filter_map(|entry| self.strange(&root.join(&entry.name))).collect())
+        let strange = entries.iter().filter_map(|entry| self.strange(&root.join(&entry.name)));
+        // The other folders of a store are read anyway, which reports what is wrong with them.
+        let removed = self.layout.removed();
+        let is_file = self.disk.kind(&removed)? == Some(Kind::File);
+        let misplaced = is_file.then(|| self.disk.has_folder(&removed).err()).flatten();
+        Ok(strange.chain(misplaced.map(|error| unreadable(&error))).collect())
     }
 
     fn collect_references(&self, path: &Path, references: &mut References) -> Result<(), DiskError> {

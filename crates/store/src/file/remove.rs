@@ -218,7 +218,7 @@ fn plain_run(name: &str) -> Option<RunId> {
 
 impl super::layout::Layout {
     /// Returns the folder of the tombstones.
-    fn removed(&self) -> PathBuf {
+    pub(super) fn removed(&self) -> PathBuf {
         self.root().join("removed")
     }
 

@@ -17,7 +17,7 @@ use crate::kind::whole_records;
 use crate::prelude::*;
 
 /// The attachment that holds the trace under review.
-const TRACE: &str = "trace.json";
+pub(crate) const TRACE: &str = "trace.json";
 
 /// The reviews of a store.
 pub(crate) struct ReviewStore {

@@ -8,6 +8,7 @@ use hence_store::StoreHandle;
 use memchr::memmem;
 
 use crate::chain;
+use crate::journal_end;
 use crate::kind::whole_records;
 use crate::prelude::*;
 use crate::run_view::is_long;
@@ -21,9 +22,15 @@ pub(super) struct Found {
     pub(super) broken: Option<(u64, String)>,
 }
 
-/// Finds the artifact that a pointer names, by its key or by the name of its step. Returns nothing where the state has to be
-/// computed: a short run, a run of another kind, one that was rolled back, and a name that no record has.
-pub(super) fn find(store: &StoreHandle, run: &str, pointer: &JsonPointer) -> Result<Option<Found>, CliError> {
+/// Finds the artifact that a pointer names, by its key or by the name of its step, in the state after record `at` or after the
+/// last one. Returns nothing where the state has to be computed: a short run, a run of another kind, one that was rolled back,
+/// and a name that no record has.
+pub(super) fn find(
+    store: &StoreHandle,
+    run: &str,
+    pointer: &JsonPointer,
+    at: Option<u64>,
+) -> Result<Option<Found>, CliError> {
     let mut tokens = pointer.tokens();
     let (Some("artifacts"), Some(wanted)) = (tokens.next(), tokens.next()) else { return Ok(None) };
     let id = target::find_run(store, run)?;
@@ -32,7 +39,12 @@ pub(super) fn find(store: &StoreHandle, run: &str, pointer: &JsonPointer) -> Res
     if !is_long(&summary) || journal.kind != RunKind::Skill || wanted.starts_with('$') {
         return Ok(None);
     }
-    let bytes = store.journal_bytes(&id)?;
+    let bytes = match at {
+        // A record that does not exist is reported where the whole journal is read.
+        Some(at) if summary.head().is_none_or(|head| at >= head.records.get()) => return Ok(None),
+        Some(at) => journal_end::first_lines(store, &id, at.saturating_add(1))?,
+        None => store.journal_bytes(&id)?,
+    };
     let records = whole_records(&bytes);
     let profile = journal.profile();
     let found = search(records, wanted, &profile);

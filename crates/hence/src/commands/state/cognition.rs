@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hence_canon::time::Instant;
+use hence_canon::{JsonPointer, Object, Value};
+use hence_cognition::checkpoint;
 use hence_cognition::run::StepOutcome;
 use hence_cognition::state::{ExecutionState, RunStatus, StepStatus};
 use hence_engine::{RecordTimes, Run};
@@ -14,6 +16,55 @@ use crate::kind::{Drivable as _, StoredSkillRun, whole_records, with_blobs};
 use crate::measured::RunTimes;
 use crate::prelude::*;
 use crate::target::Journal;
+
+/// The most bytes of a part of the cognitive state that is cached.
+const PART_BYTES_MAX: usize = 16 * 1024;
+
+/// The parts of the present cognitive state that are short, by their places. What grows with each step is left out.
+#[derive(Clone)]
+pub(crate) struct CognitionParts(Vec<(JsonPointer, Value)>);
+
+impl CognitionParts {
+    /// Computes the parts from a journal. Returns nothing for a run of another kind, and where the records do not give a state.
+    pub(crate) fn of_journal(journal: &Journal) -> Option<Self> {
+        Some(Self::of_state(&checkpoint::save(&state_at(journal, None, &RunTimes::of(journal)).ok()?)))
+    }
+
+    fn of_state(state: &Value) -> Self {
+        let root = JsonPointer::root();
+        let of_trace = state.get("trace").and_then(Value::as_object).into_iter().flat_map(Object::iter);
+        let of_trace = of_trace.map(|(key, value)| (root.child("trace").child(key), value));
+        let members = state.as_object().into_iter().flat_map(Object::iter);
+        let members = members.map(|(key, value)| (root.child(key), value));
+        let is_short = |value: &Value| hence_canon::canonical_bytes(value).len() <= PART_BYTES_MAX;
+        let short = members.chain(of_trace).filter(|(_, value)| is_short(value));
+        Self(short.map(|(place, value)| (place, value.clone())).collect())
+    }
+
+    /// Returns a part of the state, if it lies in one of the cached ones.
+    pub(super) fn find(&self, pointer: &JsonPointer) -> Option<&Value> {
+        self.0.iter().find_map(|(place, value)| {
+            let mut tokens = pointer.tokens();
+            let is_within = place.tokens().all(|token| tokens.next() == Some(token));
+            is_within.then(|| value.pointer(&tokens.collect())).flatten()
+        })
+    }
+
+    /// Returns the form in which the parts are cached.
+    pub(crate) fn to_value(&self) -> Value {
+        let parts = self.0.iter().map(|(place, value)| (Arc::from(place.to_string()), value.clone()));
+        Value::from(parts.collect::<Object>())
+    }
+
+    /// Reads cached parts; `Some(None)` where nobody has asked for them, `None` where the value is another one.
+    pub(crate) fn of_value(value: &Value) -> Option<Option<Self>> {
+        if *value == Value::Null {
+            return Some(None);
+        }
+        let part = |(place, value): (&Arc<str>, &Value)| Some((place.parse().ok()?, value.clone()));
+        Some(Some(Self(value.as_object()?.iter().map(part).collect::<Option<_>>()?)))
+    }
+}
 
 /// Returns the state after a record; `None` stands for the last one.
 pub(super) fn state_at(

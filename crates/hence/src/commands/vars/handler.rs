@@ -16,6 +16,9 @@ use crate::commands::split_words;
 use crate::interactive::Session;
 use crate::prelude::*;
 
+/// The attachment with the log of completion handlers.
+pub(crate) const HANDLERS: &str = "handlers.ndjson";
+
 /// The time that a handler may take.
 const TIMEOUT: Duration = Duration::from_secs(600);
 /// The part of its output that is shown.
@@ -89,7 +92,7 @@ pub(super) fn run(
 
 /// Returns the name of the record of handlers.
 fn log_name() -> AttachmentName {
-    AttachmentName::new("handlers.ndjson").expect("the name is plain")
+    AttachmentName::new(HANDLERS).expect("the name is plain")
 }
 
 /// Returns the first line of the record of handlers that no handler wrote. A part of a line at the end is that of a process that

@@ -21,7 +21,7 @@ use crate::args::vars;
 use crate::interactive::{CallerTime, Session};
 use crate::prelude::*;
 
-pub(super) use handler::wrong_line;
+pub(super) use handler::{HANDLERS, wrong_line};
 pub(crate) use value::{json as json_argument, text as text_argument};
 
 commands! { VarsCommand on session: &mut Session<'_> {
