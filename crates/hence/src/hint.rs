@@ -119,7 +119,7 @@ pub(crate) const fn for_code(code: Code) -> Hint {
         Code::Access => {
             "open the address that `hence view` or `hence serve` printed; nothing was read or changed"
         }
-        Code::Busy => "try again in a moment; nothing was changed",
+        Code::Busy => "send less at a time, or try again in a moment; nothing was changed",
         Code::NoSuchQueue => "`hence queue list` lists the queues; `hence queue add NAME` makes one",
         Code::QueueRefused => "nothing was changed; `hence fleet` shows queues, workers and stuck runs",
         Code::QueueUnusable => {

@@ -4,6 +4,7 @@ import { blobReference } from "./item.js";
 import { isObject, member } from "./json.js";
 import { hashOf, ReasonJudge, SkillJudge, VariablesJudge } from "./judges.js";
 import { NO_OUTPUT, Numbers } from "./packed.js";
+import { SolveJudge, TraceJudge } from "./reported.js";
 import { reason } from "./report.js";
 import { isBlocked } from "./shape.js";
 import { State } from "./state.js";
@@ -177,6 +178,10 @@ function makeJudge(kind, profile, document, problem) {
         return new VariablesJudge();
     if (kind === "skill")
         return new SkillJudge();
+    if (kind === "solve")
+        return new SolveJudge();
+    if (kind === "trace")
+        return new TraceJudge();
     const policy = member(document ?? undefined, "settings", "policy_profile");
     const bindings = member(document ?? undefined, "settings", "bindings");
     const isDefault = policy === undefined || policy === null || policy === "default";

@@ -5,7 +5,6 @@ import { type Check, type Reason } from "./report.js";
 import { type Profile, type RecordKind } from "./shape.js";
 /** A line that was read, with everything that the levels ask about it. */
 export declare class Item {
-    readonly line: Line;
     /** What the bytes level says, or nothing when the line is canonical. */
     bytesReason: Reason | null;
     record: JsonObject | null;
@@ -18,6 +17,8 @@ export declare class Item {
     private hash;
     private outputDigest;
     private outputCanonical;
+    /** The line without its bytes: they would keep the chunk in memory that they are a part of. */
+    readonly line: Omit<Line, "bytes">;
     constructor(line: Line);
     /** Reads the record; says what the line is instead where it holds none. */
     private read;

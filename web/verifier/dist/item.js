@@ -6,7 +6,6 @@ import { sha256Text } from "./sha256.js";
 import { checkShape, indexOf, isBlocked, isHash, kindOf } from "./shape.js";
 /** A line that was read, with everything that the levels ask about it. */
 export class Item {
-    line;
     /** What the bytes level says, or nothing when the line is canonical. */
     bytesReason = null;
     record = null;
@@ -19,9 +18,11 @@ export class Item {
     hash = null;
     outputDigest = null;
     outputCanonical = null;
+    /** The line without its bytes: they would keep the chunk in memory that they are a part of. */
+    line;
     constructor(line) {
-        this.line = line;
-        const { bytes, hasLineFeed } = line;
+        const { bytes, number, length, hasLineFeed } = line;
+        this.line = { number, length, hasLineFeed };
         if (bytes === null) {
             this.lineReason = reason("line_too_long", { expected: `${LINE_BYTES_MAX} bytes or fewer`, found: String(line.length) });
             return;

@@ -4,7 +4,7 @@ import { type Role } from "./flow.js";
 import type { Item } from "./item.js";
 import { type Check } from "./report.js";
 import type { Profile } from "./shape.js";
-export type RunKind = "reason" | "skill" | "variables";
+export type RunKind = "reason" | "skill" | "variables" | "solve" | "trace";
 /** Judges the records of one kind of run. */
 export interface Judge {
     step(role: Role, item: Item): Check[];
@@ -20,8 +20,11 @@ export interface Judge {
     readonly unchecked: Set<string>;
 }
 export declare function hashOf(value: Json): Promise<string>;
+export declare function inputCheck(item: Item, input: Json): Check;
 /** Says in which way the run of a problem proceeds. */
 export declare function kindOfProblem(problem: JsonObject): RunKind;
+/** Guesses the kind from the first step of a journal whose problem is not at hand. */
+export declare function kindOfStep(first: string): RunKind;
 /** Judges a run of the built-in steps. */
 export declare class ReasonJudge implements Judge {
     private readonly profile;

@@ -7,16 +7,24 @@ import { Artifacts } from "./state.js";
 export function hashOf(value) {
     return sha256Text(canonical(value));
 }
-function inputCheck(item, input) {
+export function inputCheck(item, input) {
     return { code: "input_hash_mismatch", expected: hashOf(input), found: String(item.result.get("input_hash")) };
 }
 /** Says in which way the run of a problem proceeds. */
 export function kindOfProblem(problem) {
     const skill = member(problem, "settings", "skill");
-    if (textAt(skill, "id") === "variables")
+    const id = textAt(skill, "id");
+    if (id === "variables")
         return "variables";
+    if ((id === "solve" || id === "trace") && textAt(skill, "sha256") === undefined)
+        return id;
     const isPinned = ["id", "version", "sha256"].every((key) => textAt(skill, key) !== undefined);
     return isPinned ? "skill" : "reason";
+}
+/** Guesses the kind from the first step of a journal whose problem is not at hand. */
+export function kindOfStep(first) {
+    const kinds = [["vars.", "variables"], ["solve.", "solve"], ["trace.", "trace"]];
+    return kinds.find(([prefix]) => first.startsWith(prefix))?.[1] ?? "reason";
 }
 class Missing extends Error {
 }

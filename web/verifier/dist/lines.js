@@ -13,8 +13,9 @@ export async function* splitLines(chunks) {
             // The bytes of a line that is too long are dropped as they come.
             if (length > LINE_BYTES_MAX)
                 parts = [];
+            // What is left of a chunk is copied, because whoever gave it may use its memory for the next one.
             else if (part.length > 0)
-                parts.push(part);
+                parts.push(end < 0 ? part.slice() : part);
             if (end < 0)
                 break;
             yield { number, bytes: joined(parts, length), length, hasLineFeed: true };

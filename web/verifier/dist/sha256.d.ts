@@ -18,5 +18,7 @@ export declare class Sha256 {
     updateText(text: string): this;
     /** Returns the digest of what was given so far; more can be given afterwards. */
     hex(): string;
+    /** Adds the padding and the length. Nothing is made for it: a buffer for each hash would be outside the heap until somebody collects it. */
+    private close;
     private compress;
 }

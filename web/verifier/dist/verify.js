@@ -2,13 +2,13 @@
 import { Follower } from "./follow.js";
 import { blobReferences, Item } from "./item.js";
 import { isObject, member, parseBytes, textAt } from "./json.js";
-import { hashOf, kindOfProblem } from "./judges.js";
+import { hashOf, kindOfProblem, kindOfStep } from "./judges.js";
 import { splitLines } from "./lines.js";
 import { NOT_SHOWN, reason, settle, } from "./report.js";
 import { sha256 } from "./sha256.js";
 import { isHash, profileOf } from "./shape.js";
 /** Few, because what outlives a short while is collected late. */
-const BATCH_LINES = 128;
+const BATCH_LINES = 16;
 const BATCH_BYTES = 4 * 1024 * 1024;
 const HELD_BYTES_MAX = 256 * 1024 * 1024;
 const BLOB_RESULTS_MAX = 10_000;
@@ -150,7 +150,7 @@ class Verification {
     async followHeader(item, next) {
         const header = this.header;
         const first = textAt(next?.record ?? undefined, "result", "step") ?? "";
-        this.kind = this.problem !== null ? kindOfProblem(this.problem) : first.startsWith("vars.") ? "variables" : "reason";
+        this.kind = this.problem !== null ? kindOfProblem(this.problem) : kindOfStep(first);
         const make = (problem) => new Follower(this.profile, header, this.kind, this.problem, problem);
         this.followers.push({ level: "linked", follower: make(null) });
         if (this.problem !== null)
@@ -218,10 +218,10 @@ class Verification {
         const levels = this.levels();
         const items = this.items;
         if (this.blobsTotal.checked > 0) {
-            items.push({ kind: "blob", name: `${this.blobsTotal.checked} blobs`, verdict: "holds", detail: "each has the digest and the size its record names" });
+            items.push({ kind: "blob", name: plural(this.blobsTotal.checked, "blob"), verdict: "holds", detail: "each has the digest and the size its record names" });
         }
         if (this.blobsTotal.unknown > 0) {
-            items.push({ kind: "blob", name: `${this.blobsTotal.unknown} references`, verdict: "not_checked", detail: `only the first ${BLOB_RESULTS_MAX} blobs are checked` });
+            items.push({ kind: "blob", name: plural(this.blobsTotal.unknown, "reference"), verdict: "not_checked", detail: `only the first ${BLOB_RESULTS_MAX} blobs are checked` });
         }
         const broken = [this.found.chain, this.found.linked, this.found.spec].flatMap((one) => (one === undefined ? [] : [one.line]));
         const chainHolds = this.found.chain === undefined;
@@ -379,4 +379,7 @@ class Verification {
 }
 function same(a, b) {
     return a.code === b.code && a.member === b.member && a.expected === b.expected && a.found === b.found;
+}
+function plural(count, one) {
+    return `${count} ${one}${count === 1 ? "" : "s"}`;
 }

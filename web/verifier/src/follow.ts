@@ -5,6 +5,7 @@ import { blobReference, type Item } from "./item.js";
 import { isObject, member, type JsonObject } from "./json.js";
 import { hashOf, ReasonJudge, SkillJudge, VariablesJudge, type Judge, type RunKind } from "./judges.js";
 import { NO_OUTPUT, Numbers } from "./packed.js";
+import { SolveJudge, TraceJudge } from "./reported.js";
 import { reason, type Check } from "./report.js";
 import { isBlocked, type Profile } from "./shape.js";
 import { State } from "./state.js";
@@ -167,6 +168,8 @@ function policiesDigest(item: Item): string | null {
 function makeJudge(kind: RunKind, profile: Profile, document: JsonObject | null, problem: JsonObject | null): Judge {
   if (kind === "variables") return new VariablesJudge();
   if (kind === "skill") return new SkillJudge();
+  if (kind === "solve") return new SolveJudge();
+  if (kind === "trace") return new TraceJudge();
   const policy = member(document ?? undefined, "settings", "policy_profile");
   const bindings = member(document ?? undefined, "settings", "bindings");
   const isDefault = policy === undefined || policy === null || policy === "default";

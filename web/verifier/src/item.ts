@@ -24,8 +24,12 @@ export class Item {
   private outputDigest: Promise<string> | null = null;
   private outputCanonical: string | null = null;
 
-  constructor(readonly line: Line) {
-    const { bytes, hasLineFeed } = line;
+  /** The line without its bytes: they would keep the chunk in memory that they are a part of. */
+  readonly line: Omit<Line, "bytes">;
+
+  constructor(line: Line) {
+    const { bytes, number, length, hasLineFeed } = line;
+    this.line = { number, length, hasLineFeed };
     if (bytes === null) {
       this.lineReason = reason("line_too_long", { expected: `${LINE_BYTES_MAX} bytes or fewer`, found: String(line.length) });
       return;

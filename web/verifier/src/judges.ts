@@ -8,7 +8,7 @@ import { sha256Text } from "./sha256.js";
 import type { Profile } from "./shape.js";
 import { Artifacts } from "./state.js";
 
-export type RunKind = "reason" | "skill" | "variables";
+export type RunKind = "reason" | "skill" | "variables" | "solve" | "trace";
 
 /** Judges the records of one kind of run. */
 export interface Judge {
@@ -29,16 +29,24 @@ export function hashOf(value: Json): Promise<string> {
   return sha256Text(canonical(value));
 }
 
-function inputCheck(item: Item, input: Json): Check {
+export function inputCheck(item: Item, input: Json): Check {
   return { code: "input_hash_mismatch", expected: hashOf(input), found: String(item.result.get("input_hash")) };
 }
 
 /** Says in which way the run of a problem proceeds. */
 export function kindOfProblem(problem: JsonObject): RunKind {
   const skill = member(problem, "settings", "skill");
-  if (textAt(skill, "id") === "variables") return "variables";
+  const id = textAt(skill, "id");
+  if (id === "variables") return "variables";
+  if ((id === "solve" || id === "trace") && textAt(skill, "sha256") === undefined) return id;
   const isPinned = ["id", "version", "sha256"].every((key) => textAt(skill, key) !== undefined);
   return isPinned ? "skill" : "reason";
+}
+
+/** Guesses the kind from the first step of a journal whose problem is not at hand. */
+export function kindOfStep(first: string): RunKind {
+  const kinds: [string, RunKind][] = [["vars.", "variables"], ["solve.", "solve"], ["trace.", "trace"]];
+  return kinds.find(([prefix]) => first.startsWith(prefix))?.[1] ?? "reason";
 }
 
 class Missing extends Error {}

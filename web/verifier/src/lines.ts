@@ -4,7 +4,7 @@ export const LINE_BYTES_MAX = 64 * 1024 * 1024;
 
 export interface Line {
   number: number;
-  /** The bytes without the line feed; nothing when there are too many of them. */
+  /** The bytes without the line feed; nothing when there are too many of them. They are part of a chunk and hold until the next line is asked for. */
   bytes: Uint8Array | null;
   length: number;
   hasLineFeed: boolean;
@@ -22,7 +22,8 @@ export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGener
       length += part.length;
       // The bytes of a line that is too long are dropped as they come.
       if (length > LINE_BYTES_MAX) parts = [];
-      else if (part.length > 0) parts.push(part);
+      // What is left of a chunk is copied, because whoever gave it may use its memory for the next one.
+      else if (part.length > 0) parts.push(end < 0 ? part.slice() : part);
       if (end < 0) break;
       yield { number, bytes: joined(parts, length), length, hasLineFeed: true };
       number += 1;

@@ -39,7 +39,7 @@ export interface Report {
   head: string | null;
   /** Whether the run reached a legal end; null when that is not known here. */
   complete: boolean | null;
-  kind: "reason" | "skill" | "variables" | null;
+  kind: "reason" | "skill" | "variables" | "solve" | "trace" | null;
   profile: "strict" | "strict-2" | "compat" | null;
   trace_id: string | null;
   levels: LevelReport[];

@@ -101,15 +101,27 @@ export class Sha256 {
   /** Returns the digest of what was given so far; more can be given afterwards. */
   hex(): string {
     const end = this.clone();
-    const bits = BigInt(this.length) * 8n;
-    const padding = new Uint8Array(((this.length % 64 < 56 ? 56 : 120) - (this.length % 64)) + 8);
-    padding[0] = 0x80;
-    new DataView(padding.buffer).setBigUint64(padding.length - 8, bits);
-    end.update(padding);
-    const out = new Uint8Array(32);
-    const view = new DataView(out.buffer);
-    end.words.forEach((word, at) => view.setInt32(at * 4, word));
-    return hex(out);
+    end.close();
+    let made = "";
+    for (const word of end.words) for (let shift = 24; shift >= 0; shift -= 8) made += DIGITS[(word >>> shift) & 0xff];
+    return made;
+  }
+
+  /** Adds the padding and the length. Nothing is made for it: a buffer for each hash would be outside the heap until somebody collects it. */
+  private close(): void {
+    const { block } = this;
+    let filled = this.length % 64;
+    block[filled] = 0x80;
+    filled += 1;
+    if (filled > 56) {
+      block.fill(0, filled);
+      this.compress(block, 0);
+      filled = 0;
+    }
+    block.fill(0, filled, 56);
+    const bits = this.length * 8;
+    for (let at = 0; at < 8; at += 1) block[63 - at] = Math.floor(bits / 256 ** at) % 256;
+    this.compress(block, 0);
   }
 
   private compress(bytes: Uint8Array, from: number): void {

@@ -3,7 +3,7 @@
 import { Follower } from "./follow.js";
 import { blobReferences, Item, type BlobReference } from "./item.js";
 import { isObject, member, parseBytes, textAt, type Json, type JsonObject } from "./json.js";
-import { hashOf, kindOfProblem, type RunKind } from "./judges.js";
+import { hashOf, kindOfProblem, kindOfStep, type RunKind } from "./judges.js";
 import { splitLines } from "./lines.js";
 import {
   NOT_SHOWN, reason, settle, type Check, type ItemReport, type LevelName, type LevelReport, type Reason, type Report,
@@ -38,7 +38,7 @@ export interface Options {
 }
 
 /** Few, because what outlives a short while is collected late. */
-const BATCH_LINES = 128;
+const BATCH_LINES = 16;
 const BATCH_BYTES = 4 * 1024 * 1024;
 const HELD_BYTES_MAX = 256 * 1024 * 1024;
 const BLOB_RESULTS_MAX = 10_000;
@@ -173,7 +173,7 @@ class Verification {
   private async followHeader(item: Item, next: Item | null): Promise<void> {
     const header = this.header as JsonObject;
     const first = textAt(next?.record ?? undefined, "result", "step") ?? "";
-    this.kind = this.problem !== null ? kindOfProblem(this.problem) : first.startsWith("vars.") ? "variables" : "reason";
+    this.kind = this.problem !== null ? kindOfProblem(this.problem) : kindOfStep(first);
     const make = (problem: JsonObject | null): Follower => new Follower(this.profile, header, this.kind as RunKind, this.problem, problem);
     this.followers.push({ level: "linked", follower: make(null) });
     if (this.problem !== null) this.followers.push({ level: "spec", follower: make(this.problem) });
@@ -235,10 +235,10 @@ class Verification {
     const levels = this.levels();
     const items = this.items;
     if (this.blobsTotal.checked > 0) {
-      items.push({ kind: "blob", name: `${this.blobsTotal.checked} blobs`, verdict: "holds", detail: "each has the digest and the size its record names" });
+      items.push({ kind: "blob", name: plural(this.blobsTotal.checked, "blob"), verdict: "holds", detail: "each has the digest and the size its record names" });
     }
     if (this.blobsTotal.unknown > 0) {
-      items.push({ kind: "blob", name: `${this.blobsTotal.unknown} references`, verdict: "not_checked", detail: `only the first ${BLOB_RESULTS_MAX} blobs are checked` });
+      items.push({ kind: "blob", name: plural(this.blobsTotal.unknown, "reference"), verdict: "not_checked", detail: `only the first ${BLOB_RESULTS_MAX} blobs are checked` });
     }
     const broken = [this.found.chain, this.found.linked, this.found.spec].flatMap((one) => (one === undefined ? [] : [one.line]));
     const chainHolds = this.found.chain === undefined;
@@ -395,4 +395,8 @@ type MakeNotChecked = (name: LevelName, why: string) => LevelReport;
 
 function same(a: Reason, b: Reason): boolean {
   return a.code === b.code && a.member === b.member && a.expected === b.expected && a.found === b.found;
+}
+
+function plural(count: number, one: string): string {
+  return `${count} ${one}${count === 1 ? "" : "s"}`;
 }

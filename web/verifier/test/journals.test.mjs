@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -210,3 +211,36 @@ test("the command says what is wrong with its arguments and prints no control ch
   const { stdout } = spawnSync(process.execPath, [cli, path], { encoding: "utf8" });
   assert.ok(stdout.includes("\\u001b") && !stdout.includes("\u001b"));
 });
+
+test("the run of a trace that an agent reports holds, and another report in its place is found", { skip: noHence }, () => {
+  const store = join(work, "reported");
+  const run = (...args) => execFileSync(hence, ["trace", ...args, "--store", store], { cwd: work, stdio: "pipe" });
+  run("init", "reported", "Fix the rounding", "--agent", "an-agent");
+  run("act", "reported", "EditFile", "Sum in cents", "--why", "Cents do not round");
+  const folder = join(store, "runs", "reported");
+  const { status, report } = ask(folder);
+  assert.equal(status, 0, JSON.stringify(report.levels));
+  assert.equal(report.kind, "trace");
+  for (const name of ["linked", "spec"]) assert.match(level(report, name).unchecked.join(), /whether each operation follows/);
+  // Without its problem the first step says what kind of run it is.
+  assert.equal(ask(join(folder, "trace.ndjson")).report.kind, "trace");
+  const altered = join(work, "altered.ndjson");
+  const lines = readFileSync(join(folder, "trace.ndjson"), "utf8").trimEnd().split("\n").map((line) => parse(line));
+  lines[2].get("result").set("step", "trace.link");
+  writeFileSync(altered, rehashed(lines));
+  const found = level(ask(altered).report, "linked");
+  assert.equal(found.verdict, "broken");
+  assert.equal(found.reasons[0].code, "result_refused");
+});
+
+/** The lines as somebody writes them who computes the chain anew. */
+function rehashed(lines) {
+  let before = null;
+  return lines.map((record) => {
+    if (before !== null) record.set("prev_hash", before);
+    record.delete("record_hash");
+    before = createHash("sha256").update(canonical(record)).digest("hex");
+    record.set("record_hash", before);
+    return `${canonical(record)}\n`;
+  }).join("");
+}

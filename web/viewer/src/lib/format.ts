@@ -57,3 +57,31 @@ export function ago(text: string, now: number): string {
   const [size, unit] = ([[86_400_000, "d"], [3_600_000, "h"], [60_000, "min"]] as [number, string][]).find(([size]) => ms >= size) ?? [1, "ms"];
   return `${Math.floor(ms / size)} ${unit} ago`;
 }
+
+interface Money {
+  amount: string;
+  currency: string;
+}
+
+const DECIMAL = /^([0-9]+)(?:\.([0-9]+))?$/;
+
+/** An amount as a whole number of its `digits`th decimal places; nothing when it is no plain decimal. */
+function scaled(amount: string, digits: number): bigint | null {
+  const found = DECIMAL.exec(amount);
+  return found === null ? null : BigInt(`${found[1]}${(found[2] ?? "").padEnd(digits, "0")}`);
+}
+
+/** How the second cost differs from the first, exactly, for each currency that both have; empty where nothing can be said. */
+export function moneyChange(left: readonly Money[], right: readonly Money[]): string {
+  const changes = left.flatMap(({ amount, currency }) => {
+    const other = right.find((one) => one.currency === currency);
+    if (other === undefined) return [];
+    const digits = Math.max(...[amount, other.amount].map((text) => DECIMAL.exec(text)?.[2]?.length ?? 0));
+    const [before, after] = [scaled(amount, digits), scaled(other.amount, digits)];
+    if (before === null || after === null || before === after) return [];
+    const text = String(after > before ? after - before : before - after).padStart(digits + 1, "0");
+    const shown = digits === 0 ? text : `${text.slice(0, -digits)}.${text.slice(-digits)}`.replace(/\.?0+$/, "");
+    return [`${after > before ? "+" : "−"}${shown} ${currency}`];
+  });
+  return changes.join(", ");
+}

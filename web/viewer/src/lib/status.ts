@@ -83,3 +83,8 @@ export const ORIGINS: Record<string, { sign: string; word: string; help: string 
   inferred: { sign: "◌", word: "inferred", help: "follows from the record by a rule of the tool" },
   asserted: { sign: "○", word: "asserted", help: "somebody says so; nothing was checked" },
 };
+
+/** Whether this is a review trace that no journal of ours records: a run may record a trace too, and then a journal proves it. */
+export function isTraceAlone(run: { kind: string; records: number | null }): boolean {
+  return run.kind === "trace" && run.records === null;
+}

@@ -19,13 +19,23 @@ function ask(what: { source: "journal" | "blob" | "document" | "run"; name: stri
   });
 }
 
+/** Gives the memory of a part back at once: a journal is many parts, and the collector comes late for what is outside its heap. */
+function release(bytes: Uint8Array): void {
+  const { buffer } = bytes as { buffer: ArrayBuffer & { transfer?: (length: number) => ArrayBuffer } };
+  buffer.transfer?.(0);
+}
+
 async function* stream(source: "journal" | "run", name: string): AsyncGenerator<Uint8Array> {
   let offset = 0;
   for (;;) {
     const part = await ask({ source, name, offset });
     if (part.problem !== null) throw new Error(part.problem);
-    if (part.bytes !== null && part.bytes.length > 0) yield part.bytes;
-    offset += part.bytes?.length ?? 0;
+    const length = part.bytes?.length ?? 0;
+    if (part.bytes !== null && length > 0) {
+      yield part.bytes;
+      release(part.bytes);
+    }
+    offset += length;
     if (part.isEnd) return;
   }
 }

@@ -77,6 +77,8 @@ const VIEWS = [
   ["policies", "/run/contractor-access?view=policies", "text=Only passed is compliance"],
   ["review", "/run/triage?view=review", "h2:has-text('Threads')"],
   ["integrity", "/run/triage?view=integrity", "text=records hold"],
+  ["integrity-reported", "/run/reported?view=integrity", "text=3 records hold"],
+  ["solve-integrity", "/run/first-failure?view=integrity", "text=13 records hold"],
   ["integrity-broken", "/run/tampered?view=integrity", "text=Broken at record 4"],
   ["waiting", "/waiting", "text=Refund the order?"],
   ["compare", "/compare?left=vendor-choice&right=vendor-choice-fork", "text=Records side by side"],
@@ -96,6 +98,8 @@ for (const [name, to, sign] of VIEWS) {
     await settled(page);
     await picture(page, name);
     assert.deepEqual(await findings(page), []);
+    // Only the parts of a view scroll: a document taller than its window would move the page away and leave nothing.
+    assert.equal(await page.evaluate(() => document.documentElement.scrollHeight - innerHeight), 0, "the document is as tall as the window");
     await page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" });
     await page.locator("html[data-theme=dark]").waitFor(WAIT);
     assert.deepEqual(await findings(page), []);
@@ -369,6 +373,47 @@ test("an artifact, a policy and a gap are commented on through the page", async 
   assert.deepEqual(problems, []);
   await page.close();
   await own.stop();
+});
+
+test("a run that records what an agent reports is a run of this store", async () => {
+  const { page, problems } = await open("/run/reported");
+  await page.locator("text=What an agent reports").waitFor(WAIT);
+  assert.equal(await page.locator("text=not a run of this store").count(), 0);
+  await page.goto(server.address("#/run/reported?view=timeline"));
+  await page.locator("h3:has-text('At the cursor: record 2')").waitFor(WAIT);
+  assert.deepEqual(problems, []);
+  await page.close();
+});
+
+test("two runs differ by their tokens and their cost, to the last digit", async () => {
+  const { page } = await open("/compare?left=refund-41&right=refund-42");
+  const row = (name) => page.locator(".figures tr", { has: page.locator(`th:has-text("${name}")`) }).locator("td").last();
+  await row("tokens").waitFor(WAIT);
+  assert.match(await row("tokens").innerText(), /^[+−][0-9]+$/);
+  assert.match(await row("cost").innerText(), /^[+−]0\.[0-9]+ EUR$/);
+  await page.close();
+});
+
+test("the cost of a call is in its list without being cut off", async () => {
+  const { page } = await open("/run/refund-41?view=calls");
+  const cost = page.locator(".call:has-text('mail.judge') span").last();
+  await cost.waitFor(WAIT);
+  assert.match(await cost.innerText(), /^0\.[0-9]+ EUR$/);
+  assert.ok(await cost.evaluate((one) => one.scrollWidth <= one.clientWidth), "all of the cost is in view");
+  await page.close();
+});
+
+test("a graph of steps can be seen whole", async () => {
+  const { page } = await open("/run/contract?view=lineage");
+  await page.locator("[data-node]").first().waitFor(WAIT);
+  await page.locator("button:has-text('fit')").click();
+  await page.waitForTimeout(300);
+  const outside = await page.evaluate(() => {
+    const stage = document.querySelector("[data-node]").closest("svg").getBoundingClientRect();
+    return [...document.querySelectorAll("[data-node]")].map((one) => one.getBoundingClientRect()).filter((box) => box.left < stage.left - 1 || box.right > stage.right + 1 || box.top < stage.top - 1 || box.bottom > stage.bottom + 1).length;
+  });
+  assert.equal(outside, 0, "nodes outside of the picture");
+  await page.close();
 });
 
 test("a narrow window cuts nothing off", async () => {

@@ -252,6 +252,8 @@ export async function makeStore(binary) {
 
   await makeStopped(binary, run, folder);
   if (CAN_SOLVE) await makeSolved(run, folder);
+  await run(["trace", "init", "reported", "Fix the rounding of totals", "--agent", "an-agent"]);
+  await run(["trace", "act", "reported", "EditFile", "Sum in cents", "--why", "Cents do not round"]);
   writeFileSync(join(folder, "hostile.json"), problem("hostile", HOSTILE, { inputs: { evidence: [{ id: "e1", source: HOSTILE, claim: HOSTILE }] } }));
   await run(["run", "hostile.json"], [5]);
   writeFileSync(join(folder, "long.json"), problem("long", `start ${"x".repeat(10 * 1024 * 1024)} end`));

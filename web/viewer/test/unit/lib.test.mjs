@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { fieldsOf, readAnswer } from "../../node_modules/.unit/lib/answerform.js";
-import { ago, bytes, count, duration, outcomeText } from "../../node_modules/.unit/lib/format.js";
+import { ago, bytes, count, duration, moneyChange, outcomeText } from "../../node_modules/.unit/lib/format.js";
 import { ExactNumber, numberOf, parseJson, printJson } from "../../node_modules/.unit/lib/json.js";
 import { diffLines } from "../../node_modules/.unit/lib/linediff.js";
 import { nested } from "../../node_modules/.unit/lib/nesting.js";
@@ -169,4 +169,14 @@ test("numbers that a double would change keep their text, with and without the f
     assert.equal(printJson(parseJson(text), 0), text.replaceAll(" ", ""), text);
   }
   for (const text of ['{"a":1,"b":"x:1.5","c":[0,-7,12345]}', "7", '"1.0"', "[]"]) assert.deepEqual(parseJson(text), JSON.parse(text));
+});
+
+test("two costs are compared exactly, currency by currency", () => {
+  const money = (amount, currency = "EUR") => [{ amount, currency }];
+  assert.equal(moneyChange(money("0.00003405"), money("0.00003465")), "+0.0000006 EUR");
+  assert.equal(moneyChange(money("120"), money("20.5")), "−99.5 EUR");
+  assert.equal(moneyChange(money("10"), money("30")), "+20 EUR");
+  assert.equal(moneyChange(money("1.50"), money("1.5")), "");
+  assert.equal(moneyChange(money("1"), money("1", "USD")), "");
+  assert.equal(moneyChange(money("1e3"), money("1")), "");
 });

@@ -79,6 +79,9 @@ fn bodies_methods_and_requests_that_are_wrong_are_refused() {
     assert_eq!(send("POST", answers, "application/json", deep.as_bytes()).error(), (400, "E0801".into()));
     let long = vec![b' '; 1024 * 1024 + 1];
     assert_eq!(send("POST", answers, "application/json", &long).error(), (413, "E0803".into()));
+    let refused = send("POST", answers, "application/json", &long).json();
+    let hint = refused["error"]["hint"].as_str().unwrap_or_default();
+    assert!(hint.contains("send less at a time"), "waiting alone does not help: {hint}");
     let head = format!(
         "POST /api/v1{answers} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nAuthorization: {token}\r\n\
          Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n",
