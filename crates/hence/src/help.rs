@@ -89,11 +89,9 @@ fn fit(text: &str, columns: usize) -> String {
             let Some(next) = lines.next() else { break };
             line = format!("{} {}", start.trim_end(), next.trim_start());
         }
-        match line.find("hence ") {
-            Some(at) if is_before_command(line.get(..at).unwrap_or_default()) => {
-                fitted.push(fit_command(&line, at, columns));
-            }
-            _ => {
+        match command_start(&line) {
+            Some(at) => fitted.push(fit_command(&line, at, columns)),
+            None => {
                 while is_prose(&line)
                     && let Some(next) = lines.next_if(|next| is_prose(next) || next.ends_with(':'))
                 {
@@ -106,9 +104,15 @@ fn fit(text: &str, columns: usize) -> String {
     fitted.join("\n")
 }
 
-/// Returns whether a command follows this beginning of a line: an indentation, or the word for an example.
-fn is_before_command(start: &str) -> bool {
-    matches!(start.trim(), "" | "Example:")
+/// Returns where the command of an example begins in a line: after the word for it, or after an indentation.
+fn command_start(line: &str) -> Option<usize> {
+    const EXAMPLE: &str = "Example: ";
+    match line.starts_with(EXAMPLE) {
+        true => Some(EXAMPLE.len()),
+        false => {
+            Some(line.len() - line.trim_start().len()).filter(|indent| *indent > 0 && line.contains("hence "))
+        }
+    }
 }
 
 /// Returns whether a line is part of a paragraph: not empty, not indented, no heading.

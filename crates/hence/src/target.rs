@@ -156,8 +156,8 @@ pub(crate) fn problem_name() -> AttachmentName {
 const OTHER_DOCUMENT_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Returns what a file is that someone names instead of a journal. A damaged journal is not another document: it still has the
-/// name of a member that every record has.
-fn other_document(bytes: &[u8]) -> Option<&'static str> {
+/// name of a member that every record has, or at least the name of a journal.
+fn other_document(name: &str, bytes: &[u8]) -> Option<&'static str> {
     if bytes.len() <= OTHER_DOCUMENT_BYTES_MAX
         && let Some(kind) = DocumentKind::of_bytes(bytes)
     {
@@ -165,7 +165,8 @@ fn other_document(bytes: &[u8]) -> Option<&'static str> {
     }
     let has = |member: &[u8]| memchr::memmem::find(bytes, member).is_some();
     let has_record = [&b"\"record_hash\""[..], b"\"prev_hash\"", b"\"trace_id\""].into_iter().any(has);
-    (!has_record && !bytes.is_empty()).then_some("a file in which no line is a record")
+    let is_named = name.ends_with(".ndjson");
+    (!is_named && !has_record && !bytes.is_empty()).then_some("a file in which no line is a record")
 }
 
 impl Journal {
@@ -283,7 +284,7 @@ impl Journal {
             });
         }
         let bytes = input::read_file(path)?;
-        if let Some(kind) = other_document(&bytes) {
+        if let Some(kind) = other_document(name, &bytes) {
             let message = format!("{name} is not a journal: it is {kind}");
             return Err(CliError::new(Code::NoSuchPlace, message).with_hint(hint::NAME_A_JOURNAL));
         }

@@ -178,7 +178,9 @@ const SHARED: &[(&str, &[&str])] = &[
         ],
     ),
     ("vars-get", &["vars-result"]),
+    ("capabilities-list", &["capabilities-show"]),
     ("trace-meta", &["trace-meta-list"]),
+    ("trace-edit", &["trace-residuals-add", "trace-residuals-derive"]),
     (
         "trace-author",
         &[
@@ -257,7 +259,7 @@ mod tests {
     #[test]
     fn every_command_finds_its_schema_by_its_own_words() {
         let mut left = vec![(String::new(), crate::args::Args::command())];
-        let mut found = 0;
+        let (mut found, mut missing) = (0, Vec::new());
         while let Some((path, command)) = left.pop() {
             for sub in command.get_subcommands() {
                 let name = if path.is_empty() {
@@ -268,11 +270,14 @@ mod tests {
                 if sub.has_subcommands() {
                     left.push((name, sub.clone()));
                 } else if !WITHOUT.contains(&&*name) {
-                    assert!(find(&name).is_some(), "no schema for `{name}`");
                     found += 1;
+                    if find(&name).is_none() {
+                        missing.push(name);
+                    }
                 }
             }
         }
+        assert!(missing.is_empty(), "no schema for {missing:?}");
         assert!(found > 80, "{found}");
     }
 }

@@ -80,10 +80,7 @@ fn a_file_that_is_neither_trace_nor_journal_is_refused_after_its_first_line() {
         refusal("other.json"),
         "error[E0602]: other.json: expected a trace, found neither `trace_id` nor `actions`"
     );
-    assert_eq!(
-        refusal("hole.json"),
-        "error[E0401]: hole.json has more than 67108864 bytes, the limit of a document"
-    );
+    assert_eq!(refusal("hole.json"), "error[E0401]: hole.json has more than 64 MiB, the limit of a document");
     assert_eq!(world.ask(&["trace", "export", ".hence/runs/one/trace.ndjson"]).code, 0);
 }
 
@@ -159,8 +156,8 @@ fn a_file_of_a_gigabyte_is_refused_with_the_limit_named() {
     for arguments in COMMANDS {
         let answer = world.ask(arguments);
         assert_eq!(answer.code, 2, "{arguments:?}");
-        assert!(answer.stderr.contains("more than 67108864 bytes"), "{arguments:?}: {}", answer.stderr);
+        assert!(answer.stderr.contains("more than 64 MiB"), "{arguments:?}: {}", answer.stderr);
     }
     let opened = world.ask(&["review", "open", "t.json", "--author", "ada"]);
-    assert!(opened.code == 2 && opened.stderr.contains("67108864"));
+    assert!(opened.code == 2 && opened.stderr.contains("64 MiB"));
 }

@@ -542,10 +542,11 @@ fn a_file_that_is_another_document_is_not_called_a_broken_journal() {
         world.write("copy.ndjson", bytes);
         assert!(!world.ask(&["verify", "copy.ndjson"]).stderr.contains("not a journal"));
     }
+    // Without the name of a journal, a file in which no line is a record is something else.
     for bytes in [&b"{}\n"[..], b"nonsense", b"# Notes\n\nabout `record_hash`\n"] {
-        world.write("copy.ndjson", bytes);
-        assert!(
-            world.ask(&["verify", "copy.ndjson"]).stderr.contains("not a journal: it is a file in which")
-        );
+        world.write("copy.ndjson", bytes).write("notes", bytes);
+        assert!(!world.ask(&["verify", "copy.ndjson"]).stderr.contains("not a journal"));
+        let answer = world.ask(&["verify", "notes"]);
+        assert!(answer.stderr.contains("not a journal: it is a file in which"), "{}", answer.stderr);
     }
 }

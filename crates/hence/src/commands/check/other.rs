@@ -105,13 +105,13 @@ fn place_of(document: &Value, policy: &Policy, index: usize) -> JsonPointer {
     let root = JsonPointer::root();
     // A policy that was refused has an index, too, so the ones that follow it are not at theirs.
     let lists = [root.child("policies"), root.child("policy"), root.clone()];
-    let places = lists.iter().flat_map(|list| {
+    let mut places = lists.iter().flat_map(|list| {
         let items = document.pointer(list).and_then(Value::as_array).unwrap_or_default();
         (index..items.len()).map(|index| list.child(index))
     });
     let is_there =
         |pointer: &JsonPointer| document.pointer(pointer).and_then(Value::as_object) == Some(policy.source());
-    places.filter(is_there).next().unwrap_or(root)
+    places.find(is_there).unwrap_or(root)
 }
 
 /// Returns a finding in a text whose places are not known, at its first line.
