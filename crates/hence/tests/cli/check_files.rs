@@ -189,7 +189,7 @@ fn a_policy_that_is_defined_twice_does_not_hide_what_is_wrong_with_the_others() 
   {"id": "one", "formula": "G(a -> )"},
   {"id": "one", "formula": "G(b)"},
   {"formula": "G(c)"},
-  {"id": "two", "formula": "F(", "severity": "eror"}
+  {"id": "two", "formula": "F(", "severity": "grave"}
 ]}"#;
     world.write("rules.json", policies);
     let answer = world.ask(&["check", "rules.json"]);
