@@ -50,6 +50,7 @@ mod terminal;
 mod time_log;
 mod usage;
 mod view;
+mod wrong_arguments;
 
 use clap::FromArgMatches as _;
 
@@ -69,7 +70,7 @@ fn main() -> std::process::ExitCode {
         Err(error) => {
             // Help and version are results; everything else is a mistake in the arguments.
             let exit = if error.use_stderr() { Exit::Usage } else { Exit::Yes };
-            let _ = error.print();
+            wrong_arguments::print(error);
             return exit.into();
         }
     };

@@ -23,7 +23,7 @@ export declare function hashOf(value: Json): Promise<string>;
 export declare function inputCheck(item: Item, input: Json): Check;
 /** Says in which way the run of a problem proceeds. */
 export declare function kindOfProblem(problem: JsonObject): RunKind;
-/** Guesses the kind from the first step of a journal whose problem is not at hand. */
+/** Guesses the kind from the first step of a journal whose problem is missing. */
 export declare function kindOfStep(first: string): RunKind;
 /** Judges a run of the built-in steps. */
 export declare class ReasonJudge implements Judge {
@@ -38,7 +38,7 @@ export declare class ReasonJudge implements Judge {
     /** `problem` is the trusted problem, or null at the linked level; `bindings` names the bound steps at both levels. */
     constructor(profile: Profile, problem: JsonObject | null, bindings: JsonObject | null, knowsOrder: boolean);
     step(role: Role, item: Item): Check[];
-    /** The sets of keys whose newest output is a blob that is not at hand, each from some record on, and the number of the present one. */
+    /** The sets of keys whose newest output is a blob that is missing, each from some record on, and the number of the present one. */
     private readonly lost;
     private lostNow;
     private isLost;

@@ -21,7 +21,7 @@ export function kindOfProblem(problem) {
     const isPinned = ["id", "version", "sha256"].every((key) => textAt(skill, key) !== undefined);
     return isPinned ? "skill" : "reason";
 }
-/** Guesses the kind from the first step of a journal whose problem is not at hand. */
+/** Guesses the kind from the first step of a journal whose problem is missing. */
 export function kindOfStep(first) {
     const kinds = [["vars.", "variables"], ["solve.", "solve"], ["trace.", "trace"]];
     return kinds.find(([prefix]) => first.startsWith(prefix))?.[1] ?? "reason";
@@ -74,7 +74,7 @@ export class ReasonJudge {
         }
         return checks;
     }
-    /** The sets of keys whose newest output is a blob that is not at hand, each from some record on, and the number of the present one. */
+    /** The sets of keys whose newest output is a blob that is missing, each from some record on, and the number of the present one. */
     lost = [new Set()];
     lostNow = 0;
     isLost(key) {
@@ -107,7 +107,7 @@ export class ReasonJudge {
     }
     newest(key) {
         if (this.isLost(key))
-            throw new Missing(`the blob of ${key} is not at hand`);
+            throw new Missing(`the blob of ${key} is missing`);
         const newest = this.artifacts.newest(key);
         if (newest === undefined)
             throw new Missing(`nothing is under ${key}`);
@@ -141,7 +141,7 @@ export class ReasonJudge {
                 const output = item.attemptOutput;
                 const items = this.profile !== "compat" ? output : member(output, "evidence");
                 if (items === undefined)
-                    throw new Missing("its output is not at hand");
+                    throw new Missing("its output is missing");
                 return object(["evidence", items]);
             }
             case "Compute":
@@ -158,7 +158,7 @@ export class ReasonJudge {
     /** Returns the items of all outputs of AcquireEvidence so far. */
     evidence() {
         if (this.isLost("evidence"))
-            throw new Missing("the blob of evidence is not at hand");
+            throw new Missing("the blob of evidence is missing");
         return this.artifacts.items("evidence");
     }
     /** Returns the input of a step that works the problem out: docs/format.md section 7. */

@@ -164,7 +164,7 @@ class Verification {
     all = [];
     async content(reference) {
         if (this.sources.blob === undefined)
-            return `blob ${reference.sha256} is not at hand`;
+            return `blob ${reference.sha256} is missing`;
         const bytes = await this.sources.blob(reference.sha256);
         if (bytes === null)
             return `blob ${reference.sha256} is not there`;
@@ -285,7 +285,7 @@ class Verification {
             return level("spec", { line: 0, reasons: [reason("problem_spec_hash_mismatch", { found: this.problemDefect })] });
         }
         if (this.problem === null)
-            return notChecked("spec", "the problem is not at hand");
+            return notChecked("spec", "the problem is missing");
         return level("spec", this.found.spec, this.uncheckedAt("spec"));
     }
     anchored(level, notChecked) {
@@ -305,7 +305,7 @@ class Verification {
         const added = this.records - anchor.records;
         return level("anchored", undefined, added > 0 ? [`${added} records behind the head, added since it was noted`] : []);
     }
-    /** Compares the documents and runs that the problem pins with those at hand. */
+    /** Compares the documents and runs that the problem pins with those that are there. */
     async checkDocuments() {
         const settings = member(this.problem ?? undefined, "settings");
         if (this.kind === "skill") {
@@ -339,7 +339,7 @@ class Verification {
         };
         const bytes = (await this.sources.document?.(name)) ?? null;
         if (bytes === null)
-            return add("not_checked", "the document is not at hand");
+            return add("not_checked", "the document is missing");
         let found;
         try {
             found = pick(parseBytes(bytes));
@@ -369,7 +369,7 @@ class Verification {
             return add("broken", "the record of it is not named properly");
         const journal = (await this.sources.run?.(run)) ?? null;
         if (journal === null)
-            return add("not_checked", "its journal is not at hand");
+            return add("not_checked", "its journal is missing");
         const report = await verify({ journal, anchor: head }, { heldBytesMax: 0 });
         const anchored = report.levels.find((level) => level.level === "anchored");
         if (anchored?.verdict === "holds")

@@ -43,7 +43,7 @@ export function kindOfProblem(problem: JsonObject): RunKind {
   return isPinned ? "skill" : "reason";
 }
 
-/** Guesses the kind from the first step of a journal whose problem is not at hand. */
+/** Guesses the kind from the first step of a journal whose problem is missing. */
 export function kindOfStep(first: string): RunKind {
   const kinds: [string, RunKind][] = [["vars.", "variables"], ["solve.", "solve"], ["trace.", "trace"]];
   return kinds.find(([prefix]) => first.startsWith(prefix))?.[1] ?? "reason";
@@ -92,7 +92,7 @@ export class ReasonJudge implements Judge {
     return checks;
   }
 
-  /** The sets of keys whose newest output is a blob that is not at hand, each from some record on, and the number of the present one. */
+  /** The sets of keys whose newest output is a blob that is missing, each from some record on, and the number of the present one. */
   private readonly lost: ReadonlySet<string>[] = [new Set()];
   private lostNow = 0;
 
@@ -123,7 +123,7 @@ export class ReasonJudge implements Judge {
   }
 
   private newest(key: string): Json {
-    if (this.isLost(key)) throw new Missing(`the blob of ${key} is not at hand`);
+    if (this.isLost(key)) throw new Missing(`the blob of ${key} is missing`);
     const newest = this.artifacts.newest(key);
     if (newest === undefined) throw new Missing(`nothing is under ${key}`);
     return newest.value;
@@ -154,7 +154,7 @@ export class ReasonJudge implements Judge {
       case "AcquireEvidence": {
         const output = item.attemptOutput;
         const items = this.profile !== "compat" ? output : member(output, "evidence");
-        if (items === undefined) throw new Missing("its output is not at hand");
+        if (items === undefined) throw new Missing("its output is missing");
         return object(["evidence", items]);
       }
       case "Compute":
@@ -171,7 +171,7 @@ export class ReasonJudge implements Judge {
 
   /** Returns the items of all outputs of AcquireEvidence so far. */
   private evidence(): Json[] {
-    if (this.isLost("evidence")) throw new Missing("the blob of evidence is not at hand");
+    if (this.isLost("evidence")) throw new Missing("the blob of evidence is missing");
     return this.artifacts.items("evidence") as Json[];
   }
 

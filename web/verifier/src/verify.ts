@@ -187,7 +187,7 @@ class Verification {
   private readonly all: { level: "linked" | "spec"; follower: Follower }[] = [];
 
   private async content(reference: BlobReference): Promise<Uint8Array | string> {
-    if (this.sources.blob === undefined) return `blob ${reference.sha256} is not at hand`;
+    if (this.sources.blob === undefined) return `blob ${reference.sha256} is missing`;
     const bytes = await this.sources.blob(reference.sha256);
     if (bytes === null) return `blob ${reference.sha256} is not there`;
     if (typeof bytes === "string") return bytes;
@@ -304,7 +304,7 @@ class Verification {
     if (this.problemDefect !== null) {
       return level("spec", { line: 0, reasons: [reason("problem_spec_hash_mismatch", { found: this.problemDefect })] });
     }
-    if (this.problem === null) return notChecked("spec", "the problem is not at hand");
+    if (this.problem === null) return notChecked("spec", "the problem is missing");
     return level("spec", this.found.spec, this.uncheckedAt("spec"));
   }
 
@@ -324,7 +324,7 @@ class Verification {
     return level("anchored", undefined, added > 0 ? [`${added} records behind the head, added since it was noted`] : []);
   }
 
-  /** Compares the documents and runs that the problem pins with those at hand. */
+  /** Compares the documents and runs that the problem pins with those that are there. */
   private async checkDocuments(): Promise<void> {
     const settings = member(this.problem ?? undefined, "settings");
     if (this.kind === "skill") {
@@ -356,7 +356,7 @@ class Verification {
       this.items.push({ kind: "document", name: label, verdict, detail });
     };
     const bytes = (await this.sources.document?.(name)) ?? null;
-    if (bytes === null) return add("not_checked", "the document is not at hand");
+    if (bytes === null) return add("not_checked", "the document is missing");
     let found: Json | undefined;
     try {
       found = pick(parseBytes(bytes));
@@ -382,7 +382,7 @@ class Verification {
     };
     if (head === null) return add("broken", "the record of it is not named properly");
     const journal = (await this.sources.run?.(run)) ?? null;
-    if (journal === null) return add("not_checked", "its journal is not at hand");
+    if (journal === null) return add("not_checked", "its journal is missing");
     const report = await verify({ journal, anchor: head }, { heldBytesMax: 0 });
     const anchored = report.levels.find((level) => level.level === "anchored");
     if (anchored?.verdict === "holds") return add("holds", "its chain holds and has that record");

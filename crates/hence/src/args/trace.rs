@@ -57,7 +57,7 @@ pub(crate) struct TraceFileArgs {
 pub(crate) struct TraceLineageArgs {
     #[command(flatten)]
     pub(crate) file: TraceRef,
-    /// The id or the name of an artifact, or the step that made it [default: the place after a run, as RUN:STEP or RUN@INDEX]
+    /// The id or the name of an artifact, or the step that made it [default: the place that is given with the run]
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) artifact: String,
     /// Show only what it was made from

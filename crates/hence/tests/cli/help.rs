@@ -95,6 +95,17 @@ fn every_command_of_variables_is_explained_in_the_imperative_with_an_example() {
 }
 
 #[test]
+fn commands_of_other_programs_and_numbers_that_are_none_are_explained() {
+    let world = World::new();
+    for (word, meant) in [("delete", "rm"), ("ls", "runs"), ("status", "why"), ("version", "--version")] {
+        let refusal = world.refused(&[word]);
+        assert!(refusal.contains(&format!("a similar subcommand exists: '{meant}'")), "{refusal}");
+    }
+    let refusal = world.refused(&["runs", "--limit", "ten"]);
+    assert!(refusal.contains("'ten' for '--limit <LIMIT>': expected a whole number"), "{refusal}");
+}
+
+#[test]
 fn wrong_arguments_are_a_usage_error() {
     let world = World::new();
     assert_snapshot!(world.refused(&["rnu", "problem.json"]), @r"

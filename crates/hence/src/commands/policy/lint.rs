@@ -40,8 +40,10 @@ impl Text for LintReport {
         for ConstructionReport { policy_id, text: reason } in &self.by_construction {
             text.push_str(&format!("note {}: {}\n", escape(policy_id), escape(reason)));
         }
-        let Self { policies, errors, warnings, .. } = self;
-        text.push_str(&format!("{policies} policies: {errors} errors, {warnings} warnings\n"));
+        let noun = if self.policies == 1 { "policy" } else { "policies" };
+        let [errors, warnings] = [(self.errors, "error"), (self.warnings, "warning")]
+            .map(|(count, noun)| counted(count as u64, noun));
+        text.push_str(&format!("{} {noun}: {errors}, {warnings}\n", self.policies));
         text
     }
 }
@@ -134,7 +136,8 @@ impl Text for TestReport {
             text.push_str(&format!("none {}: it brings no examples\n", escape(policy)));
         }
         let (passed, failed, untested) = (self.passed, self.failed, self.untested.len());
-        text.push_str(&format!("{passed} examples pass, {failed} fail, {untested} policies have none\n"));
+        let without = if untested == 1 { "policy has" } else { "policies have" };
+        text.push_str(&format!("{passed} examples pass, {failed} fail, {untested} {without} none\n"));
         text
     }
 }

@@ -235,7 +235,7 @@ impl Text for ShowReport {
             ("trigger", event(&self.trigger)),
             ("outcome", event(&self.outcome)),
             ("gaps", format!("{} declared", self.residuals)),
-            ("findings", format!("{errors} errors, {warnings} warnings")),
+            ("findings", [counted(errors as u64, "error"), counted(warnings as u64, "warning")].join(", ")),
             ("review", if self.review_ready { "ready" } else { "not ready" }.to_owned()),
         ]);
         text.push_str("actions\n");

@@ -69,7 +69,7 @@ fn lint_reports_what_cannot_be_evaluated_and_oddities() {
     assert_snapshot!(world.cli(&["policy", "lint", "odd.json"]), @r"
     error open: expected a formula, found the end of the formula at column 3
     warning guess: `looks_fine` is not a standard atom; it is looked for in the texts of actions, which is a guess at column 18
-    2 policies: 1 errors, 1 warnings
+    2 policies: 1 error, 1 warning
     [exit 1]
     ");
     assert_snapshot!(world.cli(&["policy", "lint", "rules.toml", "engineering"]), @r"
@@ -92,18 +92,18 @@ examples:
     world.write("bare.json", r#"{"id": "bare", "formula": "F(Lint)"}"#);
     assert_snapshot!(world.cli(&["policy", "test", "rules.toml"]), @r"
     none deploys-approved: it brings no examples
-    2 examples pass, 0 fail, 1 policies have none
+    2 examples pass, 0 fail, 1 policy has none
     [exit 0]
     ");
     assert_snapshot!(world.cli(&["policy", "test", "wrong.yaml", "bare.json"]), @r"
     FAIL wrong, no lint: expected passed, found failed (no action satisfies `Lint` (1 looked at))
     none bare: it brings no examples
-    0 examples pass, 1 fail, 1 policies have none
+    0 examples pass, 1 fail, 1 policy has none
     [exit 1]
     ");
     assert_snapshot!(world.cli(&["policy", "test", "bare.json"]), @r"
     none bare: it brings no examples
-    0 examples pass, 0 fail, 1 policies have none
+    0 examples pass, 0 fail, 1 policy has none
     [exit 1]
     ");
 }
