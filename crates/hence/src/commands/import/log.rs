@@ -65,8 +65,9 @@ impl Text for LogReport {
     fn text(&self) -> String {
         let mut rows = vec![("log", format!("{} ({})", escape(&self.log), self.format))];
         for trace in &self.traces {
-            let counts =
-                format!("{} actions, {} artifacts, {} units", trace.actions, trace.artifacts, trace.units);
+            let counts = [(trace.actions, "action"), (trace.artifacts, "artifact"), (trace.units, "unit")]
+                .map(|(count, noun)| counted(count as u64, noun))
+                .join(", ");
             rows.push(("trace", format!("{}: {counts}", escape(&trace.trace_id))));
             rows.push(("file", escape(&trace.file)));
         }

@@ -94,6 +94,7 @@ impl Text for StatusReport {
         let of = |[open, all]: [usize; 2]| format!("{open} of {all} open");
         let held = match &self.broken {
             None if self.records == 1 => "1 record holds".to_owned(),
+            None if self.records == 1 => "1 record holds".to_owned(),
             None => format!("{} records hold", self.records),
             Some(broken) => {
                 format!("{} of {} records hold; {}", self.records, self.lines, escape(broken))

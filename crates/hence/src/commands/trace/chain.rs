@@ -74,7 +74,11 @@ impl GapRow {
 impl Text for ChainReport {
     fn text(&self) -> String {
         let mut text: String = self.gaps.iter().map(GapRow::text).collect();
-        text.push_str(&format!("{} gaps, {} open at the end of the chain\n", self.gaps.len(), self.open));
+        text.push_str(&format!(
+            "{}, {} open at the end of the chain\n",
+            counted(self.gaps.len() as u64, "gap"),
+            self.open
+        ));
         text
     }
 }
