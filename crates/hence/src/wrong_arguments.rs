@@ -27,7 +27,7 @@ const KNOWN_ELSEWHERE: &[(&str, &str)] = &[
     ("version", "--version"),
 ];
 
-/// What the parser of numbers says, and what is meant.
+/// The texts of the parser of numbers, each with the plain words for it.
 const NUMBERS: &[(&str, &str)] = &[
     ("invalid digit found in string", "expected a whole number"),
     ("cannot parse integer from empty string", "expected a whole number"),
